@@ -1,0 +1,170 @@
+// Actor: what an author writes, and what the kernel gives to it. No classes: a behaviour is a named module export whose
+// `setup` closes over the actor's state and returns one handler per message of its protocol.
+//
+// A1 One message at a time. A handler runs to its first `await` undisturbed; after an await other messages may have run,
+//    so state is decided and written before it, or the result comes back through `context.pipe`.
+// A2 A call handler's promise is piped to the caller; the mailbox goes on meanwhile (so cancel and stop are never late).
+// A3 A Fault from a call handler answers the caller. Anything else that is thrown crashes the actor to its supervisor.
+// A4 Callbacks given to the context (timers, pipes, watches) run as messages of this actor, never beside a handler.
+// A5 Everything the context handed out dies with the actor: timers, watches, children, pending asks, streams, signals.
+
+import type { Clock } from '../std/clock.ts';
+import type { RandomSource } from '../std/ids.ts';
+import type { Log } from '../std/log.ts';
+import type { MailboxPolicy } from './mailbox.ts';
+import type {
+  Address,
+  AskOptions,
+  Call,
+  CallsOf,
+  Contract,
+  Protocol,
+  Ref,
+  ReplyFrom,
+  RequestTo,
+  Stream,
+  StreamsOf,
+  Tell,
+  TellsOf,
+} from './protocol.ts';
+
+/** What a call or stream handler learns about the asker. */
+export interface Inquiry {
+  /** Aborted when the asker gave up, when its deadline passed, and when this actor stops. */
+  readonly signal: AbortSignal;
+}
+
+type HandlerOf<C extends Contract> =
+  C extends Call<infer Request, infer Reply>
+    ? (message: Request, inquiry: Inquiry) => Reply | Promise<Reply>
+    : C extends Stream<infer Request, infer Item>
+      ? (message: Request, inquiry: Inquiry) => AsyncIterable<Item>
+      : C extends Tell<infer Message>
+        ? (message: Message) => void | Promise<void>
+        : never;
+
+/** One handler per message of the protocol, in the order of the protocol. */
+export type Handlers<P extends Protocol> = {
+  readonly [Name in keyof P['messages']]: HandlerOf<P['messages'][Name]>;
+};
+
+export type Setup<P extends Protocol, Args> = (
+  context: ActorContext<P>,
+  args: Args,
+) => Handlers<P> | Promise<Handlers<P>>;
+
+/** A behaviour that can be started on any thread: `module` and `exportName` are how a worker finds it. */
+export interface Behaviour<P extends Protocol, Args> {
+  readonly protocol: P;
+  readonly module: string;
+  readonly exportName: string;
+  readonly setup: Setup<P, Args>;
+}
+
+/** `export const counter = actor({ module: import.meta.url, exportName: 'counter', protocol, setup })`. */
+export function actor<P extends Protocol, Args = undefined>(behaviour: Behaviour<P, Args>): Behaviour<P, Args> {
+  return behaviour;
+}
+
+/** When a child is started again after it ended: always, after a crash only, never. */
+export type Restart = 'permanent' | 'transient' | 'temporary';
+
+/**
+ * Where a child lives: beside its parent, on the main thread, or on the worker thread of that name (started on first
+ * use, replaced when it dies).
+ */
+export type Placement = 'parent' | 'edge' | { readonly thread: string };
+
+export interface ChildOptions {
+  /** Last segment of the child's path; unique among its siblings. */
+  readonly id: string;
+  /** Registers the child under its protocol's name, or under this one. One live actor per name. */
+  readonly name?: string | true;
+  readonly restart?: Restart;
+  readonly placement?: Placement;
+  readonly mailbox?: MailboxPolicy;
+  /** How long a stop may take before the child is killed. */
+  readonly shutdownMs?: number;
+  /** Siblings of the supervisor's strategies `one_for_all` and `rest_for_one` that must not be restarted set this. */
+  readonly kind?: 'worker' | 'supervisor';
+}
+
+export type SupervisionStrategy = 'one_for_one' | 'one_for_all' | 'rest_for_one';
+
+export interface Supervision {
+  readonly strategy: SupervisionStrategy;
+  /** More than `restartsMax` restarts within `withinMs` and the supervisor itself fails: escalation. */
+  readonly intensity: { readonly restartsMax: number; readonly withinMs: number };
+  /** Delay before restart number n of a burst: `initialMs` × 2^(n-1), at most `maxMs`, ± half of it at random. The first is immediate when `initialMs` is 0. */
+  readonly backoff: { readonly initialMs: number; readonly maxMs: number };
+}
+
+/** Why an incarnation ended. */
+export type TerminationReason =
+  | { readonly kind: 'stopped' }
+  | { readonly kind: 'crashed'; readonly message: string }
+  | { readonly kind: 'killed' }
+  | { readonly kind: 'thread_lost'; readonly message: string }
+  | { readonly kind: 'unknown_actor' };
+
+export interface Terminated {
+  readonly address: Address;
+  readonly reason: TerminationReason;
+}
+
+export interface ActorContext<P extends Protocol = Protocol> {
+  readonly path: string;
+  readonly address: Address;
+  readonly self: Ref<P>;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Log;
+  /** Aborted when this incarnation ends. Hand it to every piece of background work. */
+  readonly signal: AbortSignal;
+  /** What the thread's bootstrap put up for its actors (storage handles, settings): shared by reference, same thread only. */
+  readonly services: ThreadServices;
+
+  /** Starts a child. The ref may be used at once; mail waits until its setup is done. */
+  spawn<Q extends Protocol, Args>(behaviour: Behaviour<Q, Args>, args: Args, options: ChildOptions): Ref<Q>;
+  /** Stops a child and resolves when it has ended. */
+  stopChild(id: string): Promise<void>;
+  /** Ends this actor normally, after the current handler. */
+  stopSelf(): void;
+
+  /** The ref of an incarnation whose address came in a message. */
+  refTo<Q extends Protocol>(protocol: Q, address: Address): Ref<Q>;
+  /** A ref that finds the registered actor at each use; `actor_unavailable` (retryable) while there is none. */
+  named<Q extends Protocol>(protocol: Q, name?: string): Ref<Q>;
+  ask<Q extends Protocol, Name extends CallsOf<Q>>(
+    protocol: Q,
+    name: Name,
+    message: RequestTo<Q, Name>,
+    options?: AskOptions,
+  ): Promise<ReplyFrom<Q, Name>>;
+  tell<Q extends Protocol, Name extends TellsOf<Q>>(protocol: Q, name: Name, message: RequestTo<Q, Name>): boolean;
+  stream<Q extends Protocol, Name extends StreamsOf<Q>>(
+    protocol: Q,
+    name: Name,
+    message: RequestTo<Q, Name>,
+    options?: { readonly signal?: AbortSignal },
+  ): AsyncIterableIterator<ReplyFrom<Q, Name>>;
+
+  /** Calls back exactly once when the target's incarnation has ended, at once when it already has. Returns an unwatch. */
+  watch(target: Ref<Protocol> | Address, onTerminated: (terminated: Terminated) => void): () => void;
+  /** Runs `onSettled` as a message of this actor when the promise settles; the actor's failure handling applies to it. */
+  pipe<T>(work: Promise<T>, onDone: (value: T) => void, onFailed?: (error: unknown) => void): void;
+  /** Background work that must not fail: its failure crashes this actor. */
+  background(work: Promise<unknown>): void;
+  /** One timer per key: setting a key again replaces its timer. Returns a cancel. */
+  after(key: string, delayMs: number, fire: () => void): () => void;
+  every(key: string, intervalMs: number, fire: () => void): () => void;
+  /** Runs when this incarnation ends for whatever reason but a kill or a lost thread; awaited within the child's shutdownMs. */
+  onStop(clean: (reason: TerminationReason) => void | Promise<void>): void;
+}
+
+/**
+ * Extended by declaration merging where a thread's bootstrap puts something up for its actors:
+ * `declare module '../supervisor/actor.ts' { interface ThreadServices { readonly storage: Storage } }`.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: the members come from the bootstrap's own module.
+export interface ThreadServices {}
