@@ -1,0 +1,2 @@
+// Settings: the one declaration of every key.
+export interface Settings { readonly placeholder: true }

@@ -1,0 +1,171 @@
+// Providers: which language models there are, and one streamed completion from one of them.
+// `providers` (edge thread) owns registry, resolution and health; `completions` (one on each run host) does the calls, so
+// that no model stream ever passes through the edge thread.
+
+import { declareFaults } from '../../std/errors.ts';
+import { Type } from '../../std/schema.ts';
+import { call, protocol, stream, tell } from '../../supervisor/protocol.ts';
+
+export const providerFaults = declareFaults({
+  /** No provider or no model answers to the reference. */
+  model_not_found: 'not_found',
+  /** 429; `retryAfterMs` is set when the provider said how long. */
+  provider_rate_limited: 'rate_limited',
+  /** Connection refused, reset or timed out, and 5xx: retryable before the first token. */
+  provider_unreachable: 'upstream',
+  /** Nothing came for the provider's timeout: before the first token retryable. */
+  provider_stalled: 'upstream',
+  /** The provider refused the request (4xx but 429): not retryable. */
+  provider_rejected: 'upstream',
+  /** The reply made no sense. */
+  provider_malformed: 'upstream',
+});
+
+export type ProviderKind = 'openai_compatible' | 'anthropic' | 'openrouter' | 'vercel' | 'lmstudio' | 'offline';
+
+/** How to reach a provider. Holds its key: never logged, never sent to a client. */
+export interface Connection {
+  readonly provider: string;
+  readonly kind: ProviderKind;
+  readonly baseUrl: string;
+  readonly apiKey: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Longest silence on a stream, and longest wait for its first byte. */
+  readonly timeoutMs: number;
+  /** Further attempts after a retryable failure before the first token. */
+  readonly retriesMax: number;
+}
+
+/** A model reference, resolved for one turn. */
+export interface ModelRoute {
+  /** `provider:model`. */
+  readonly reference: string;
+  /** The provider-local id, as it goes over the wire. */
+  readonly modelId: string;
+  readonly displayName: string;
+  readonly contextWindow: number;
+  readonly maxOutputTokens: number | null;
+  readonly supportsTools: boolean;
+  readonly connection: Connection;
+  /** A sentence for the user when another model than the requested one runs. */
+  readonly substitution: string | null;
+}
+
+export interface ModelToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** Parsed; `{}` when the model sent none; null when what it sent is not a JSON object. */
+  readonly arguments: Readonly<Record<string, unknown>> | null;
+  /** The text as the model sent it. */
+  readonly argumentsText: string;
+}
+
+export type ModelMessage =
+  | { readonly role: 'system'; readonly content: string }
+  | { readonly role: 'user'; readonly content: string }
+  | { readonly role: 'assistant'; readonly content: string; readonly toolCalls?: readonly ModelToolCall[] }
+  | { readonly role: 'tool'; readonly content: string; readonly toolCallId: string; readonly name: string };
+
+export interface CompletionRequest {
+  readonly connection: Connection;
+  readonly modelId: string;
+  readonly messages: readonly ModelMessage[];
+  readonly tools: readonly {
+    readonly name: string;
+    readonly description: string;
+    readonly parameters: Readonly<Record<string, unknown>>;
+  }[];
+  readonly temperature: number;
+  readonly maxOutputTokens: number | null;
+}
+
+export interface CompletionUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly reasoningTokens: number;
+  /** What the provider says it billed, in US dollars; null when it does not say. */
+  readonly costUsd: number | null;
+}
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'error';
+
+/** Deltas in order; `finish` is the last. Reasoning comes inside `text` between <think> and </think>. */
+export type CompletionDelta =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'tool_calls'; readonly calls: readonly ModelToolCall[] }
+  | {
+      readonly kind: 'finish';
+      readonly reason: FinishReason;
+      /** Null when the provider did not report it. */
+      readonly usage: CompletionUsage | null;
+    };
+
+export const ModelSummary = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  provider: Type.String(),
+  context_length: Type.Integer(),
+  context_window: Type.Integer(),
+  max_output_tokens: Type.Union([Type.Integer(), Type.Null()]),
+  supports_tools: Type.Boolean(),
+  supports_vision: Type.Boolean(),
+  supports_image: Type.Boolean(),
+  supports_streaming: Type.Boolean(),
+  supports_json_mode: Type.Boolean(),
+  supports_speech: Type.Boolean(),
+  supports_transcription: Type.Boolean(),
+  cost_per_1k_input: Type.Union([Type.Number(), Type.Null()]),
+  cost_per_1k_output: Type.Union([Type.Number(), Type.Null()]),
+  pricing_currency: Type.String(),
+  input_modalities: Type.Array(Type.String()),
+  output_modalities: Type.Array(Type.String()),
+  description: Type.Union([Type.String(), Type.Null()]),
+});
+
+export const providers = protocol('providers', {
+  list: call({
+    summary: 'The providers, which of them are configured, and a few of their models.',
+    request: Type.Object({}),
+    reply: Type.Object({
+      providers: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          status: Type.String(),
+          models: Type.Optional(Type.Array(Type.String())),
+          error: Type.Optional(Type.String()),
+        }),
+      ),
+    }),
+  }),
+  models: call({
+    summary: 'The models of the configured providers, with their capabilities.',
+    request: Type.Object({ provider: Type.Optional(Type.String()) }),
+    reply: Type.Object({ models: Type.Array(ModelSummary), count: Type.Integer() }),
+  }),
+  health: call({
+    summary: 'Asks every configured provider for its models and says who answered.',
+    request: Type.Object({}),
+    reply: Type.Object({
+      status: Type.String(),
+      providers: Type.Record(
+        Type.String(),
+        Type.Object({
+          status: Type.String(),
+          error: Type.Optional(Type.String()),
+          models_available: Type.Optional(Type.Integer()),
+        }),
+      ),
+    }),
+  }),
+
+  // Between actors only.
+  /** Resolves a reference, or the default model when null, for one turn. */
+  resolve: call<{ readonly model: string | null }, ModelRoute>({ faults: providerFaults }),
+  /** What a call met, for the health that resolution uses. */
+  met: tell<{ readonly provider: string; readonly healthy: boolean; readonly error?: string }>(),
+});
+
+export const completions = protocol('completions', {
+  /** One model call. Items are batches of deltas, at most one batch a turn of the event loop. Stopping the stream aborts the call. */
+  complete: stream<CompletionRequest, readonly CompletionDelta[]>({ faults: providerFaults }),
+});

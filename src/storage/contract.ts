@@ -1,0 +1,141 @@
+// Storage: what the rest of Troupe may ask of it. One LMDB environment, opened by every thread that needs it.
+// S1 Reads are synchronous and see every committed write of every thread.
+// S2 Writes go through `write`, all or nothing; the callback sees its own writes and must not await.
+// S3 Two durability classes: `committed` survives a crash of the process (kill -9), `flushed` survives a loss of power.
+// S4 Values are plain data (msgpack). Keys are strings, finite numbers, booleans, or arrays of these, and sort in that order.
+
+export type Durability = 'committed' | 'flushed';
+
+export type KeyPart = string | number | boolean;
+export type Key = KeyPart | readonly KeyPart[];
+
+export interface RangeOptions {
+  /** Inclusive start (of the scan's own direction). */
+  readonly start?: Key;
+  /** Exclusive end. */
+  readonly end?: Key;
+  readonly reverse?: boolean;
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+export interface Entry<Value> {
+  readonly key: Key;
+  readonly value: Value;
+}
+
+/** Names of a table's secondary indexes, each with the key it files a value under; null leaves the value out. */
+export type IndexDeclarations<Value> = Readonly<Record<string, (value: Value, key: Key) => Key | null>>;
+
+export interface TableDeclaration<Value, Indexes extends IndexDeclarations<Value>> {
+  readonly name: string;
+  readonly indexes?: Indexes;
+}
+
+export interface Table<Value, IndexName extends string = never> {
+  readonly name: string;
+  get(key: Key): Value | undefined;
+  has(key: Key): boolean;
+  range(options?: RangeOptions): Iterable<Entry<Value>>;
+  /** Entries in the order of the index; `key` is the primary key. A prefix of an index key is a valid bound. */
+  by(index: IndexName, options?: RangeOptions): Iterable<Entry<Value>>;
+  count(): number;
+}
+
+/** The same tables inside a write: reads see the transaction's own writes. */
+export interface Transaction {
+  get<Value>(table: Table<Value, string>, key: Key): Value | undefined;
+  put<Value>(table: Table<Value, string>, key: Key, value: Value): void;
+  /** True when there was something to remove. */
+  remove(table: Table<unknown, string>, key: Key): boolean;
+  range<Value>(table: Table<Value, string>, options?: RangeOptions): Iterable<Entry<Value>>;
+  by<Value, IndexName extends string>(
+    table: Table<Value, IndexName>,
+    index: IndexName,
+    options?: RangeOptions,
+  ): Iterable<Entry<Value>>;
+  /** Files or refiles a text under a document id (see FullText). */
+  indexText(index: FullText, document: TextDocument): void;
+  removeText(index: FullText, id: string): void;
+}
+
+// ---- Journals: append-only, one writer each, read by cursor.
+
+export interface JournalEntry<Value> {
+  /** From 1, without a gap. */
+  readonly seq: number;
+  readonly value: Value;
+}
+
+export interface Journals<Value> {
+  /**
+   * Appends in one commit; entry n gets sequence number `firstSeq + n`. The writer counts: it knows the last number it
+   * gave, from its own memory or from `lastSeq`. Resolves when the class is reached; calls of one writer take effect in
+   * order, and many writers share a commit.
+   */
+  append(journal: string, firstSeq: number, values: readonly Value[], durability?: Durability): Promise<void>;
+  /** Entries with a number above `afterSeq`, oldest first, at most `entriesMax` and about `bytesMax` (always at least one). */
+  read(
+    journal: string,
+    afterSeq: number,
+    limits?: { readonly entriesMax?: number; readonly bytesMax?: number },
+  ): readonly JournalEntry<Value>[];
+  /** 0 for an unknown or expired journal. */
+  lastSeq(journal: string): number;
+  /** Forgets a journal, in bounded commits. */
+  expire(journal: string): Promise<void>;
+  /** Ids of all journals that have entries. */
+  ids(): Iterable<string>;
+}
+
+// ---- Full text: BM25 over an inverted index, kept up with every write.
+
+export interface TextDocument {
+  readonly id: string;
+  readonly text: string;
+  /** Exact-match labels, for filters: `{ conversation: 'c1', role: 'user' }`. */
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+export interface TextHit {
+  readonly id: string;
+  readonly score: number;
+}
+
+export interface TextQuery {
+  readonly text: string;
+  readonly limit: number;
+  /** A hit carries one of the values for each named label. */
+  readonly where?: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface FullText {
+  readonly name: string;
+  search(query: TextQuery): readonly TextHit[];
+  documentCount(): number;
+}
+
+export interface StorageStatistics {
+  readonly bytesOnDisk: number;
+}
+
+export interface Storage {
+  table<Value, Indexes extends IndexDeclarations<Value> = Record<never, never>>(
+    declaration: TableDeclaration<Value, Indexes>,
+  ): Table<Value, keyof Indexes & string>;
+  journals<Value>(name: string): Journals<Value>;
+  fullText(name: string): FullText;
+  /** @throws Fault storage_full (retryable) when the disk is full. */
+  write<Result>(durability: Durability, change: (tx: Transaction) => Result): Promise<Result>;
+  /** Resolves when everything that was committed so far is flushed. */
+  flushed(): Promise<void>;
+  statistics(): StorageStatistics;
+  /** Waits for pending commits, then closes this thread's handles. */
+  close(): Promise<void>;
+}
+
+export interface StorageOptions {
+  readonly directory: string;
+  /** True on the one thread that creates the environment, takes the process lock and migrates; workers join it. */
+  readonly primary: boolean;
+}
