@@ -112,7 +112,8 @@ const MODEL_LIMITS_MAX = 1_000;
 export const modelLimits = (help: string, options?: SettingOptions) =>
   setting(
     Type.Record(
-      Type.String({ minLength: 1, maxLength: 200 }),
+      // No underscore first: `__proto__` is no model.
+      Type.String({ pattern: '^[A-Za-z0-9@~][^\\n]{0,199}$' }),
       Type.Object(
         {
           context_window: Type.Optional(Type.Integer({ minimum: 1024, maximum: 2_000_000 })),
@@ -120,7 +121,7 @@ export const modelLimits = (help: string, options?: SettingOptions) =>
         },
         { additionalProperties: false },
       ),
-      { maxProperties: MODEL_LIMITS_MAX },
+      { maxProperties: MODEL_LIMITS_MAX, additionalProperties: false },
     ),
     {},
     'a map of model to {context_window 1024 to 2000000, max_output_tokens 256 to 200000}',

@@ -116,3 +116,8 @@ export type SettingKey = keyof typeof settings;
 export type Settings = { readonly [Key in SettingKey]: Static<(typeof settings)[Key]['schema']> };
 
 export const SETTING_KEYS = Object.keys(settings) as readonly SettingKey[];
+
+/** The values that hold where nothing was set. */
+export const defaultSettings = Object.fromEntries(
+  SETTING_KEYS.map((key) => [key, settings[key].default]),
+) as unknown as Settings;

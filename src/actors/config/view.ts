@@ -1,0 +1,27 @@
+// View: the effective settings as the tree of sections that clients see, secrets redacted. Pure.
+
+import { redacted } from './redaction.ts';
+import { SETTING_KEYS, type Settings, settings } from './settings.ts';
+
+type Tree = { [section: string]: unknown };
+
+export function viewOf(effective: Settings): Tree {
+  const tree: Tree = {};
+  for (const key of SETTING_KEYS) {
+    const value: unknown = effective[key];
+    const shown = settings[key].secret && typeof value === 'string' ? redacted(value) : value;
+    const segments = key.split('.');
+    const leaf = segments.pop() ?? key;
+    sectionAt(tree, segments)[leaf] = shown;
+  }
+  return tree;
+}
+
+function sectionAt(tree: Tree, segments: readonly string[]): Tree {
+  let at = tree;
+  for (const segment of segments) {
+    at[segment] ??= {};
+    at = at[segment] as Tree;
+  }
+  return at;
+}
