@@ -63,7 +63,12 @@ export const toolOutputs = protocol('tool-outputs', {
   // Between actors only.
   /** Stores a text and answers its key: `{tool}_{HHMMSS}_{8 hex of sha256}`, or `msg_{HHMMSS}_{8 hex}` for a user message. */
   keep: call<
-    { readonly tool: string; readonly tool_call_id: string; readonly content: string; readonly kind: 'tool' | 'message' },
+    {
+      readonly tool: string;
+      readonly tool_call_id: string;
+      readonly content: string;
+      readonly kind: 'tool' | 'message';
+    },
     { readonly key: string }
   >(),
 });
