@@ -13,7 +13,11 @@ export const conversationFaults = declareFaults({
   conversation_not_saved: 'unavailable',
 });
 
+export const CONVERSATION_ID_LENGTH_MAX = 128;
+export const CHANNEL_LENGTH_MAX = 128;
 export const TITLE_LENGTH_MAX = 200;
+export const LIST_LIMIT_MAX = 100;
+export const LIST_LIMIT_DEFAULT = 50;
 export const CHECKPOINTS_MAX = 8;
 export const CHECKPOINT_LIFETIME_MS = 7 * 24 * 3600 * 1000;
 export const STATE_ENTRIES_MAX = 20;
@@ -23,7 +27,7 @@ export const SCRATCHPAD_LENGTH_MAX = 4000;
 
 const Text = Type.String();
 const NullableText = Type.Union([Type.String(), Type.Null()]);
-const ConversationId = Type.String({ minLength: 1, maxLength: 128 });
+const ConversationId = Type.String({ minLength: 1, maxLength: CONVERSATION_ID_LENGTH_MAX });
 const Metadata = Type.Record(Type.String(), Type.Unknown());
 
 export const TurnRole = Type.Union(
@@ -108,9 +112,11 @@ export const conversations = protocol('conversations', {
   list: call({
     summary: 'Conversations, newest activity first; archived ones only when asked for.',
     request: Type.Object({
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50 })),
+      limit: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: LIST_LIMIT_MAX, default: LIST_LIMIT_DEFAULT }),
+      ),
       offset: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
-      channel: Type.Optional(Text),
+      channel: Type.Optional(Type.String({ maxLength: CHANNEL_LENGTH_MAX })),
       /** `1` and `true` both mean yes; the clients send `1`. */
       include_archived: Type.Optional(Text),
     }),
@@ -170,7 +176,8 @@ export const conversations = protocol('conversations', {
     faults: conversationFaults,
   }),
   remove: call({
-    summary: 'Deletes a conversation with its turns, its metadata and its sidecars; an unknown id deletes nothing.',
+    summary:
+      'Deletes a conversation with its turns, its metadata and its sidecars; an unknown id deletes nothing.',
     request: Type.Object({ conversation_id: ConversationId }),
     reply: Type.Object({
       message: Text,
