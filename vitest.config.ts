@@ -1,0 +1,19 @@
+// One test file a process: tests start worker threads, native modules, servers and child processes, and a crash must stay
+// with its file.
+
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    environment: 'node',
+    pool: 'forks',
+    // The machines that run this have two cores; more processes would only make timings less steady.
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    globalSetup: ['test/support/left-behind.ts'],
+    // In CI the last result also goes to a file, from which .ci/run takes its closing line.
+    reporters: process.env.CI ? ['default', ['json', { outputFile: '.vitest/results.json' }]] : ['default'],
+  },
+});
