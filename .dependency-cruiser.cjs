@@ -81,7 +81,14 @@ module.exports = {
     fence('http', ['fastify', '@fastify'], '^src/http/'),
     fence('time-and-randomness', ['crypto', 'timers'], '^src/std/'),
 
-    { name: 'no-circle', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'no-circle',
+      severity: 'error',
+      comment:
+        'Modules that load each other meet half-loaded ones. Types that name each other are erased, and allowed.',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
     { name: 'no-unresolved', severity: 'error', from: {}, to: { couldNotResolve: true } },
     {
       name: 'no-undeclared-package',
