@@ -1,0 +1,89 @@
+// Errors: every failure becomes a status and a JSON body `{ error, ...details }`, here and nowhere else.
+// R1 The map from kind to status is total: a new kind does not compile until it has a status.
+// R2 A body never holds a stack, nor the text of an error that nobody declared: that text goes to the log, and the body
+//    names the request under which to find it.
+// R3 What may succeed later says when: 429 and 503 carry `Retry-After`.
+
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { declareFaults, Fault, type FaultKind } from '../std/errors.ts';
+import type { Log } from '../std/log.ts';
+
+export const STATUS_OF_KIND: Readonly<Record<FaultKind, number>> = {
+  invalid: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  not_found: 404,
+  not_allowed: 405,
+  conflict: 409,
+  too_large: 413,
+  unsupported: 415,
+  unprocessable: 422,
+  locked: 423,
+  rate_limited: 429,
+  internal: 500,
+  upstream: 502,
+  // The caller gave up or the service is going down: whoever still reads may ask again.
+  cancelled: 503,
+  unavailable: 503,
+  timeout: 504,
+};
+
+export const edgeFaults = declareFaults({
+  request_invalid: 'invalid',
+  json_invalid: 'invalid',
+  path_unknown: 'not_found',
+  method_not_allowed: 'not_allowed',
+  body_too_large: 'too_large',
+  content_type_unsupported: 'unsupported',
+  streams_exhausted: 'unavailable',
+});
+
+const RETRY_AFTER_DEFAULT_MS = 1000;
+
+export interface Failure {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export function failureOf(fault: Fault): Failure {
+  const status = STATUS_OF_KIND[fault.kind];
+  const asksToRetry = status === 429 || status === 503; // R3
+  const retryAfterMs = fault.retryAfterMs ?? RETRY_AFTER_DEFAULT_MS;
+  return {
+    status,
+    headers: asksToRetry ? { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) } : {},
+    body: { ...fault.details, error: fault.message },
+  };
+}
+
+/** The answer to anything that was thrown while a request was served. */
+export function answerFailure(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): void {
+  const failure = error instanceof Fault ? failureOf(error) : failureOfFramework(error as FastifyError);
+  if (failure !== undefined) {
+    reply.code(failure.status).headers(failure.headers).send(failure.body);
+    return;
+  }
+  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  log.error(
+    { request_id: request.id, method: request.method, route: request.routeOptions.url, detail },
+    'request failed',
+  );
+  reply.code(500).send({ error: 'Internal error', request_id: request.id }); // R2
+}
+
+/** What Fastify refuses before a route sees it; undefined for anything that is not the client's doing. */
+function failureOfFramework(error: FastifyError): Failure | undefined {
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return failureOf(edgeFaults.body_too_large('The request body is too large'));
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return failureOf(
+        edgeFaults.content_type_unsupported('Unsupported content type: send application/json'),
+      );
+    default:
+  }
+  const status = error.statusCode;
+  if (typeof status !== 'number' || status < 400 || status > 499) return undefined;
+  return { status, headers: {}, body: { error: error.message } };
+}

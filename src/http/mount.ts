@@ -1,0 +1,146 @@
+// Mount: bindings become Fastify routes. The request's way: validated, assembled, asked, answered.
+// N1 A path that is bound answers 405 with `Allow` to every method that it is not bound to.
+// N2 At most STREAMS_OPEN_MAX readers at once; one more is told to come again.
+
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods, RouteHandlerMethod } from 'fastify';
+import type { Clock } from '../std/clock.ts';
+import type { Log } from '../std/log.ts';
+import { edgeFaults } from './errors.ts';
+import { sessionUser } from './hooks/session.ts';
+import { type MessageSources, messageSources } from './message.ts';
+import { routeSchema } from './openapi.ts';
+import type { ActorDoor, Binding, CallBinding, StreamBinding } from './route.ts';
+import { type EventStream, eventStream } from './sse.ts';
+
+/** A reader costs a file descriptor and some ten kilobytes; a process has about 20,000 descriptors. */
+export const STREAMS_OPEN_MAX = 8192;
+
+const METHODS: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+export interface MountOptions {
+  readonly door: ActorDoor;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly streamsOpenMax: number;
+}
+
+export function mountBindings(
+  app: FastifyInstance,
+  bindings: readonly Binding[],
+  options: MountOptions,
+): void {
+  const streams = new Set<EventStream>();
+  const operationIds = new Set<string>();
+  const methodsByPath = new Map<string, Set<HTTPMethods>>();
+
+  for (const binding of bindings) {
+    const sources = messageSources(binding);
+    const operationId = uniqueId(binding, operationIds);
+    const path = fastifyPath(binding.url);
+    const methods = methodsByPath.get(path) ?? new Set();
+    methodsByPath.set(path, methods.add(binding.method));
+    // A HEAD of a stream would have no end.
+    const exposeHeadRoute = binding.method === 'GET' && binding.kind === 'call';
+    if (exposeHeadRoute) methods.add('HEAD');
+    app.route({
+      method: binding.method,
+      url: path,
+      exposeHeadRoute,
+      schema: routeSchema(binding, sources, operationId),
+      handler:
+        binding.kind === 'call'
+          ? callHandler(binding, sources, options)
+          : streamHandler(binding, sources, streams, options),
+    });
+  }
+  for (const [path, methods] of methodsByPath) refuseOtherMethods(app, path, methods);
+  app.addHook('preClose', async () => {
+    for (const stream of streams) stream.close();
+  });
+}
+
+function callHandler(
+  binding: CallBinding,
+  sources: MessageSources,
+  { door }: MountOptions,
+): RouteHandlerMethod {
+  const ask = binding.ask(door);
+  const { status = 200, deadlineMs } = binding;
+  if (deadlineMs === undefined) {
+    return async (request, reply) => {
+      const answer = await ask(sources.assemble(request, sessionUser(request)), {});
+      return reply.code(status).send(answer);
+    };
+  }
+  return async (request, reply) => {
+    const abort = new AbortController();
+    reply.raw.once('close', () => abort.abort());
+    const answer = await ask(sources.assemble(request, sessionUser(request)), {
+      deadlineMs,
+      signal: abort.signal,
+    });
+    return reply.code(status).send(answer);
+  };
+}
+
+function streamHandler(
+  binding: StreamBinding,
+  sources: MessageSources,
+  streams: Set<EventStream>,
+  { door, clock, log, streamsOpenMax }: MountOptions,
+): RouteHandlerMethod {
+  const open = binding.open(door);
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    if (streams.size >= streamsOpenMax) throw edgeFaults.streams_exhausted('Too many open streams'); // N2
+    const message = sources.assemble(request, sessionUser(request));
+    const lastEventId = request.headers['last-event-id'];
+    const resumed =
+      binding.cursor === undefined || lastEventId === undefined
+        ? message
+        : { ...message, [binding.cursor]: lastEventId };
+    const stream = eventStream({
+      response: reply.raw,
+      headers: reply.getHeaders(),
+      clock,
+      log,
+      onOpen: () => reply.hijack(),
+    });
+    streams.add(stream);
+    try {
+      const ending = await stream.tail((signal) => open(resumed, signal));
+      log.debug({ request_id: request.id, route: binding.url, ending }, 'event stream ended');
+    } finally {
+      streams.delete(stream);
+    }
+  };
+}
+
+/** N1. Refused before the body is read. */
+function refuseOtherMethods(app: FastifyInstance, path: string, methods: ReadonlySet<HTTPMethods>): void {
+  const others = METHODS.filter((method) => !methods.has(method));
+  const allow = [...methods].join(', ');
+  if (others.length === 0) return;
+  app.route({
+    method: others,
+    url: path,
+    exposeHeadRoute: false,
+    schema: { hide: true },
+    onRequest: async (request, reply) => {
+      reply.header('allow', allow);
+      throw edgeFaults.method_not_allowed(`Method ${request.method} is not allowed here`);
+    },
+    handler: () => undefined,
+  });
+}
+
+function fastifyPath(url: string): string {
+  return url.replace(/\{(\w+)\}/g, ':$1');
+}
+
+/** `conversations_messages`; the second route to the same message adds its method. */
+function uniqueId(binding: Binding, taken: Set<string>): string {
+  const plain = `${binding.noun}_${binding.message}`.replaceAll('-', '_');
+  const id = taken.has(plain) ? `${plain}_${binding.method.toLowerCase()}` : plain;
+  taken.add(id);
+  return id;
+}

@@ -1,0 +1,16 @@
+// The route table: every route of the API, one file a noun. A new noun is one line here.
+
+import type { Binding } from '../route.ts';
+import { configRoutes } from './config.ts';
+import { conversationRoutes } from './conversations.ts';
+import { providerRoutes } from './providers.ts';
+import { serviceRoutes } from './service.ts';
+import { toolOutputRoutes } from './tool-outputs.ts';
+
+export const routeTable: readonly Binding[] = [
+  ...serviceRoutes,
+  ...conversationRoutes,
+  ...toolOutputRoutes,
+  ...providerRoutes,
+  ...configRoutes,
+];

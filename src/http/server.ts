@@ -1,0 +1,74 @@
+// Server: the HTTP edge as it runs by itself, a Fastify instance of our own around the plugin.
+// W1 No state but connections: whatever a request is about lives in an actor.
+// W2 Closing is bounded: no new connections, open streams end, running requests get CLOSE_WITHIN_MS, then they are cut.
+
+import Fastify, { type FastifyInstance } from 'fastify';
+import { type Clock, systemClock } from '../std/clock.ts';
+import { type AllowedOrigins, allowedOrigins, allowOrigins } from './cors.ts';
+import { answerFailure, edgeFaults } from './errors.ts';
+import { type TroupePluginOptions, troupePlugin } from './plugin.ts';
+
+/** A request must have arrived whole within this: a 50 MiB upload over a slow line does, a drip feed does not. */
+const REQUEST_ARRIVAL_MAX_MS = 300_000;
+/** Ids in URLs are at most 200 characters, each of which may be escaped as three bytes. */
+const URL_PARAMETER_LENGTH_MAX = 600;
+/** Each connection is a file descriptor, of which a process has about 20,000. */
+const CONNECTIONS_MAX = 16_000;
+const CLOSE_WITHIN_MS = 4_000;
+
+export interface HttpEdgeOptions extends TroupePluginOptions {
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  readonly origins?: AllowedOrigins;
+  readonly closeWithinMs?: number;
+}
+
+export interface HttpEdge {
+  /** The URL it listens on. @throws when the port is taken. */
+  listen(): Promise<string>;
+  /** W2. May be called more than once. */
+  close(): Promise<void>;
+}
+
+export async function createHttpEdge(options: HttpEdgeOptions): Promise<HttpEdge> {
+  const { host, port, log, clock = systemClock, closeWithinMs = CLOSE_WITHIN_MS } = options;
+  const app: FastifyInstance = Fastify({
+    logger: false,
+    requestTimeout: REQUEST_ARRIVAL_MAX_MS,
+    routerOptions: { maxParamLength: URL_PARAMETER_LENGTH_MAX },
+    frameworkErrors: (error, request, reply) => answerFailure(error, request, reply, log),
+  });
+  app.server.maxConnections = CONNECTIONS_MAX;
+  app.setErrorHandler((error, request, reply) => answerFailure(error, request, reply, log));
+  app.setNotFoundHandler((request, reply) =>
+    answerFailure(
+      edgeFaults.path_unknown(`No such path: ${request.method} ${pathOf(request.url)}`),
+      request,
+      reply,
+      log,
+    ),
+  );
+  await allowOrigins(app, options.origins ?? allowedOrigins({}));
+  await app.register(troupePlugin, options);
+  await app.ready();
+
+  return {
+    listen: () => app.listen({ host, port }),
+    close: () => closeWithin(app, clock, closeWithinMs),
+  };
+}
+
+/** Without the query, which may hold a token. */
+function pathOf(url: string): string {
+  return url.split('?', 1)[0] ?? url;
+}
+
+async function closeWithin(app: FastifyInstance, clock: Clock, withinMs: number): Promise<void> {
+  const cut = clock.startTimer(withinMs, () => app.server.closeAllConnections());
+  try {
+    await app.close();
+  } finally {
+    cut.cancel();
+  }
+}
