@@ -85,8 +85,6 @@ export interface ChildOptions {
   readonly mailbox?: MailboxPolicy;
   /** How long a stop may take before the child is killed. */
   readonly shutdownMs?: number;
-  /** Siblings of the supervisor's strategies `one_for_all` and `rest_for_one` that must not be restarted set this. */
-  readonly kind?: 'worker' | 'supervisor';
 }
 
 export type SupervisionStrategy = 'one_for_one' | 'one_for_all' | 'rest_for_one';
@@ -95,7 +93,10 @@ export interface Supervision {
   readonly strategy: SupervisionStrategy;
   /** More than `restartsMax` restarts within `withinMs` and the supervisor itself fails: escalation. */
   readonly intensity: { readonly restartsMax: number; readonly withinMs: number };
-  /** Delay before restart number n of a burst: `initialMs` × 2^(n-1), at most `maxMs`, ± half of it at random. The first is immediate when `initialMs` is 0. */
+  /**
+   * The first restart of a quiet time waits `initialMs`; each further one within the intensity's window twice as long
+   * (from 50 ms at least), at most `maxMs`; all ± half at random. `maxMs` 0 turns waiting off.
+   */
   readonly backoff: { readonly initialMs: number; readonly maxMs: number };
 }
 
@@ -124,8 +125,12 @@ export interface ActorContext<P extends Protocol = Protocol> {
   /** What the thread's bootstrap put up for its actors (storage handles, settings): shared by reference, same thread only. */
   readonly services: ThreadServices;
 
+  /** How this actor's children are supervised; SUPERVISION_DEFAULT until it is called. */
+  supervise(supervision: Supervision): void;
   /** Starts a child. The ref may be used at once; mail waits until its setup is done. */
   spawn<Q extends Protocol, Args>(behaviour: Behaviour<Q, Args>, args: Args, options: ChildOptions): Ref<Q>;
+  /** Resolves when the child's setup is done; rejects when it ended for good before. */
+  childStarted(id: string): Promise<void>;
   /** Stops a child and resolves when it has ended. */
   stopChild(id: string): Promise<void>;
   /** Ends this actor normally, after the current handler. */

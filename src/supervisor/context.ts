@@ -1,0 +1,211 @@
+// Context: the author's view of a cell (see actor.ts for what each member promises).
+
+import type { Clock, Timer } from '../std/clock.ts';
+import type { RandomSource } from '../std/ids.ts';
+import type { Log } from '../std/log.ts';
+import type {
+  ActorContext,
+  Behaviour,
+  ChildOptions,
+  Supervision,
+  Terminated,
+  TerminationReason,
+  ThreadServices,
+} from './actor.ts';
+import type { Cell } from './cell.ts';
+import type {
+  Address,
+  AskOptions,
+  CallsOf,
+  Protocol,
+  Ref,
+  ReplyFrom,
+  RequestTo,
+  StreamsOf,
+  TellsOf,
+} from './protocol.ts';
+import { ActorRef, addressOf, typed } from './ref.ts';
+
+export class Context<P extends Protocol> implements ActorContext<P> {
+  readonly #cell: Cell;
+  #self: Ref<P> | null = null;
+  #log: Log | null = null;
+  #timers: Map<string, Timer> | null = null;
+
+  constructor(cell: Cell) {
+    this.#cell = cell;
+  }
+
+  get path(): string {
+    return this.#cell.path;
+  }
+
+  get address(): Address {
+    return this.#cell.address;
+  }
+
+  get self(): Ref<P> {
+    this.#self ??= typed<P>(new ActorRef(this.#cell, this.#cell.runtime.deadlines));
+    return this.#self;
+  }
+
+  get clock(): Clock {
+    return this.#cell.runtime.clock;
+  }
+
+  get random(): RandomSource {
+    return this.#cell.runtime.random;
+  }
+
+  get log(): Log {
+    const log = this.#log ?? this.#cell.runtime.log.child({ actor: this.#cell.path });
+    this.#log = log;
+    return log;
+  }
+
+  get signal(): AbortSignal {
+    return this.#cell.signal;
+  }
+
+  get services(): ThreadServices {
+    return this.#cell.runtime.services;
+  }
+
+  supervise(supervision: Supervision): void {
+    this.#cell.children.supervise(supervision);
+  }
+
+  spawn<Q extends Protocol, Args>(behaviour: Behaviour<Q, Args>, args: Args, options: ChildOptions): Ref<Q> {
+    const { children, runtime, path } = this.#cell;
+    if (children.has(options.id)) throw new Error(`${path} has a child ${options.id} already`);
+    if (this.#cell.isEnding) throw new Error(`${path} is stopping and starts no more children`);
+    const handle = children.start({ behaviour, args, options });
+    return typed<Q>(runtime.refOfChild(handle, options.id, this.#cell));
+  }
+
+  childStarted(id: string): Promise<void> {
+    return this.#cell.children.started(id);
+  }
+
+  stopChild(id: string): Promise<void> {
+    return this.#cell.children.stop(id);
+  }
+
+  stopSelf(): void {
+    this.#cell.signalNow(() => this.#cell.stop());
+  }
+
+  refTo<Q extends Protocol>(_protocol: Q, address: Address): Ref<Q> {
+    return typed<Q>(this.#cell.runtime.refTo(address));
+  }
+
+  named<Q extends Protocol>(protocol: Q, name: string = protocol.name): Ref<Q> {
+    return typed<Q>(this.#cell.runtime.named(name));
+  }
+
+  ask<Q extends Protocol, Name extends CallsOf<Q>>(
+    protocol: Q,
+    name: Name,
+    message: RequestTo<Q, Name>,
+    options?: AskOptions,
+  ): Promise<ReplyFrom<Q, Name>> {
+    return this.named(protocol).ask(name, message, options);
+  }
+
+  tell<Q extends Protocol, Name extends TellsOf<Q>>(
+    protocol: Q,
+    name: Name,
+    message: RequestTo<Q, Name>,
+  ): boolean {
+    return this.named(protocol).tell(name, message);
+  }
+
+  stream<Q extends Protocol, Name extends StreamsOf<Q>>(
+    protocol: Q,
+    name: Name,
+    message: RequestTo<Q, Name>,
+    options?: { readonly signal?: AbortSignal },
+  ): AsyncIterableIterator<ReplyFrom<Q, Name>> {
+    return this.named(protocol).stream(name, message, options);
+  }
+
+  watch(target: Ref<Protocol> | Address, onTerminated: (terminated: Terminated) => void): () => void {
+    const address = addressOf(target);
+    if (address === null) throw new Error(`a name cannot be watched (${target.path}): watch the actor that bears it`);
+    let isOpen = true;
+    const unwatch = this.#cell.runtime.watch(address, (reason) => {
+      forget();
+      this.#cell.signalNow(() => {
+        if (isOpen) onTerminated({ address, reason });
+      });
+    });
+    const forget = this.#cell.whenEnding(unwatch);
+    return () => {
+      isOpen = false;
+      forget();
+      unwatch();
+    };
+  }
+
+  pipe<T>(work: Promise<T>, onDone: (value: T) => void, onFailed?: (error: unknown) => void): void {
+    work.then(
+      (value) => this.#signal(() => onDone(value)),
+      (error: unknown) => this.#signal(() => (onFailed === undefined ? this.#cell.crash(error) : onFailed(error))),
+    );
+  }
+
+  background(work: Promise<unknown>): void {
+    work.catch((error: unknown) => this.#signal(() => this.#cell.crash(error)));
+  }
+
+  after(key: string, delayMs: number, fire: () => void): () => void {
+    if (this.#cell.isEnding) return () => undefined;
+    const timers = this.#timerMap();
+    timers.get(key)?.cancel();
+    const timer = this.clock.startTimer(delayMs, () =>
+      this.#signal(() => {
+        // Replaced or cancelled between its firing and this signal: then it must not run.
+        if (timers.get(key) !== timer) return;
+        timers.delete(key);
+        fire();
+      }),
+    );
+    timers.set(key, timer);
+    return () => {
+      timer.cancel();
+      if (timers.get(key) === timer) timers.delete(key);
+    };
+  }
+
+  every(key: string, intervalMs: number, fire: () => void): () => void {
+    const again = (): void => {
+      this.after(key, intervalMs, again);
+      fire();
+    };
+    this.after(key, intervalMs, again);
+    return () => {
+      this.#timers?.get(key)?.cancel();
+      this.#timers?.delete(key);
+    };
+  }
+
+  onStop(clean: (reason: TerminationReason) => void | Promise<void>): void {
+    this.#cell.onStop(clean);
+  }
+
+  #signal(run: () => void): void {
+    if (!this.#cell.isEnding) this.#cell.signalNow(run);
+  }
+
+  #timerMap(): Map<string, Timer> {
+    if (this.#timers === null) {
+      const timers = new Map<string, Timer>();
+      this.#timers = timers;
+      this.#cell.whenEnding(() => {
+        for (const timer of timers.values()) timer.cancel();
+        timers.clear();
+      });
+    }
+    return this.#timers;
+  }
+}

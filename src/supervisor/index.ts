@@ -1,0 +1,14 @@
+// The actor kernel as a library: `import { createActorSystem } from 'troupe/actors'`.
+
+export type * from './actor.ts';
+export { actor } from './actor.ts';
+export { type ChildSpec, child } from './children.ts';
+export type { DeadLetter, Refusal } from './dead-letters.ts';
+export { kernelFaults } from './faults.ts';
+export { MAILBOX_DEFAULT, type MailboxPolicy } from './mailbox.ts';
+export * from './protocol.ts';
+export { SUPERVISION_DEFAULT } from './supervision.ts';
+export { supervise } from './supervisor.ts';
+export { type ActorSystem, type ActorSystemOptions, type ActorView, createActorSystem } from './system.ts';
+export type { BootedThread, ThreadBootstrap } from './threads/bootstrap.ts';
+export type { ThreadView } from './threads/thread-pool.ts';

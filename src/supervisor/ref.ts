@@ -1,0 +1,75 @@
+// ActorRef: tell, ask and stream over anything that takes envelopes: a cell on this thread, a link, or a name.
+
+import { type Fault, isFault } from '../std/errors.ts';
+import type { Deadlines } from './deadlines.ts';
+import type { Envelope } from './envelope.ts';
+import { ASK_DEADLINE_MS, PendingAsk } from './pending-ask.ts';
+import type { Address, AskOptions, Protocol, Ref } from './protocol.ts';
+import { StreamInlet } from './streams.ts';
+
+export interface Target {
+  readonly path: string;
+  /** Null for a name, whose bearer may change. */
+  readonly address: Address | null;
+  /** Takes the envelope, or refuses it: then its asker has been failed, and it has been counted. */
+  post(envelope: Envelope): boolean;
+}
+
+export class ActorRef {
+  readonly #target: Target;
+  readonly #deadlines: Deadlines;
+
+  constructor(target: Target, deadlines: Deadlines) {
+    this.#target = target;
+    this.#deadlines = deadlines;
+  }
+
+  get path(): string {
+    return this.#target.path;
+  }
+
+  get address(): Address | null {
+    return this.#target.address;
+  }
+
+  tell(name: string, message: unknown): boolean {
+    return this.#target.post({ kind: 'tell', name, message, origin: null });
+  }
+
+  ask(name: string, message: unknown, options?: AskOptions): Promise<unknown> {
+    return new Promise((resolve, reject: (fault: Fault) => void) => {
+      const deadlineMs = options?.deadlineMs ?? ASK_DEADLINE_MS;
+      const asker = new PendingAsk(this.#target.path, name, deadlineMs, resolve, reject);
+      if (options?.signal !== undefined) asker.obey(options.signal);
+      if (asker.isSettled) return;
+      this.#target.post({ kind: 'call', name, message, origin: null, asker });
+      // A local handler may have answered already; only what is open needs a deadline.
+      if (!asker.isSettled) this.#deadlines.add(deadlineMs, asker);
+    });
+  }
+
+  stream(
+    name: string,
+    message: unknown,
+    options?: { readonly signal?: AbortSignal },
+  ): AsyncIterableIterator<unknown> {
+    const inlet = new StreamInlet<unknown>();
+    if (options?.signal !== undefined) inlet.obey(options.signal);
+    if (!inlet.isEnded) this.#target.post({ kind: 'stream', name, message, origin: null, asker: inlet });
+    return inlet;
+  }
+}
+
+/** The same ref, seen through its protocol. */
+export function typed<P extends Protocol>(ref: ActorRef): Ref<P> {
+  return ref as unknown as Ref<P>;
+}
+
+export function addressOf(target: Ref<Protocol> | Address): Address | null {
+  return target instanceof ActorRef ? target.address : (target as Address);
+}
+
+/** True for the faults that say that there was nobody to answer. */
+export function isGone(error: unknown): boolean {
+  return isFault(error, 'actor_terminated') || isFault(error, 'actor_unavailable');
+}

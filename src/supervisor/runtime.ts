@@ -1,0 +1,234 @@
+// Runtime: the actor system's share of one thread. Cells, names, links to other threads, and the way between them.
+// T1 An actor's number is unique in the system: the thread that spawns it chooses it, so a ref works before the actor does.
+// T2 sent = handled + rejected + dead-lettered + still queued or on its way, summed over all threads, always.
+// T3 What happens to a lost thread is told to each that asked: watchers, askers, parents; once.
+
+import type { Clock } from '../std/clock.ts';
+import type { RandomSource } from '../std/ids.ts';
+import type { Log } from '../std/log.ts';
+import type { ChildOptions, TerminationReason, ThreadServices } from './actor.ts';
+import { Cell, type ParentHandle } from './cell.ts';
+import type { ChildHandle, ChildSpec } from './children.ts';
+import { DeadLetters, isRejection, type Refusal } from './dead-letters.ts';
+import { Deadlines } from './deadlines.ts';
+import type { Envelope } from './envelope.ts';
+import { kernelFaults } from './faults.ts';
+import type { Address } from './protocol.ts';
+import { ActorRef, type Target } from './ref.ts';
+import { Registry } from './registry.ts';
+import { type Executor, Scheduler } from './scheduler.ts';
+
+export interface Counters {
+  sent: number;
+  handled: number;
+  rejected: number;
+  deadLettered: number;
+}
+
+/** What a runtime needs of the threads around it; `threads/` implements it, a system of one thread has none. */
+export interface OtherThreads {
+  /** Delivers to an actor on another thread. */
+  target(address: Address): Target;
+  /** Starts a child there; its life is reported to `parent` on this thread. */
+  launch(spec: ChildSpec, thread: string, actor: number, path: string, parent: ParentHandle): ChildHandle;
+  watch(address: Address, onTerminated: (reason: TerminationReason) => void): () => void;
+  nameTaken(name: string, address: Address): void;
+  nameFreed(name: string, address: Address): void;
+}
+
+/** Actor numbers of one thread; 2^20 threads may live and die before they run out. */
+const ACTORS_PER_THREAD = 2 ** 33;
+
+export interface RuntimeOptions {
+  readonly thread: number;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Log;
+  readonly services: ThreadServices;
+  readonly executor: Executor;
+}
+
+export class Runtime {
+  readonly thread: number;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Log;
+  readonly services: ThreadServices;
+  readonly scheduler: Scheduler;
+  readonly deadlines: Deadlines;
+  readonly registry = new Registry();
+  readonly deadLetters = new DeadLetters();
+  readonly counters: Counters = { sent: 0, handled: 0, rejected: 0, deadLettered: 0 };
+  readonly cells = new Map<number, Cell>();
+  others: OtherThreads | null = null;
+  #actorNext: number;
+
+  constructor(options: RuntimeOptions) {
+    this.thread = options.thread;
+    this.clock = options.clock;
+    this.random = options.random;
+    this.log = options.log;
+    this.services = options.services;
+    this.scheduler = new Scheduler(options.executor);
+    this.deadlines = new Deadlines(options.clock);
+    this.#actorNext = options.thread * ACTORS_PER_THREAD + 1;
+  }
+
+  /** Starts an incarnation of a child where its placement says. */
+  launch(spec: ChildSpec, parent: Cell): ChildHandle {
+    const actor = this.#actorNext;
+    this.#actorNext += 1;
+    const path = pathOf(spec.options.id, parent);
+    const { placement } = spec.options;
+    if (typeof placement !== 'object' || this.others === null) {
+      return this.startCell(spec, actor, path, parentOf(parent));
+    }
+    return this.others.launch(spec, placement.thread, actor, path, parentOf(parent));
+  }
+
+  /** Starts a cell on this thread, for a parent that may be elsewhere. */
+  startCell(spec: ChildSpec, actor: number, path: string, parent: ParentHandle): Cell {
+    const cell = this.#newCell(spec.options, actor, path, parent);
+    if (this.#takeName(cell, spec)) cell.start(spec.behaviour, spec.args);
+    return cell;
+  }
+
+  /** The same for a behaviour whose module is still being loaded; mail waits in the cell meanwhile. */
+  startLoadedCell(
+    loading: Promise<ChildSpec['behaviour']>,
+    args: unknown,
+    options: ChildOptions,
+    actor: number,
+    path: string,
+    parent: ParentHandle,
+  ): void {
+    const cell = this.#newCell(options, actor, path, parent);
+    loading.then(
+      (behaviour) =>
+        cell.signalNow(() => {
+          if (!cell.isEnding && this.#takeName(cell, { behaviour, args, options })) cell.start(behaviour, args);
+        }),
+      (error: unknown) => cell.signalNow(() => cell.crash(error)),
+    );
+  }
+
+  /** Called by a cell that has terminated. */
+  forget(cell: Cell): void {
+    this.cells.delete(cell.actor);
+    if (cell.name !== null && this.registry.unregister(cell.name, cell.actor)) {
+      this.others?.nameFreed(cell.name, cell.address);
+    }
+  }
+
+  refOfChild(handle: ChildHandle, id: string, parent: Cell): ActorRef {
+    if (handle instanceof Cell) return new ActorRef(handle, this.deadlines);
+    return this.refTo({ thread: handle.thread, actor: handle.actor, path: pathOf(id, parent) });
+  }
+
+  refTo(address: Address): ActorRef {
+    return new ActorRef(this.#targetOf(address), this.deadlines);
+  }
+
+  named(name: string): ActorRef {
+    const target: Target = {
+      path: name,
+      address: null,
+      post: (envelope) => {
+        const address = this.registry.find(name);
+        if (address !== undefined) return this.#targetOf(address).post(envelope);
+        this.counters.sent += 1;
+        this.refuse(name, envelope, 'unknown_name');
+        return false;
+      },
+    };
+    return new ActorRef(target, this.deadlines);
+  }
+
+  watch(address: Address, onTerminated: (reason: TerminationReason) => void): () => void {
+    if (address.thread !== this.thread && this.others !== null) return this.others.watch(address, onTerminated);
+    const cell = this.cells.get(address.actor);
+    if (cell !== undefined) return cell.addWatcher(onTerminated);
+    onTerminated({ kind: 'unknown_actor' });
+    return () => undefined;
+  }
+
+  /** Counts and answers mail that will not be handled (T2). */
+  refuse(target: string, envelope: Envelope, refusal: Refusal): void {
+    if (isRejection(refusal)) this.counters.rejected += 1;
+    else this.counters.deadLettered += 1;
+    this.deadLetters.add({ atMs: this.clock.nowMs(), target, message: envelope.name, refusal });
+    if (envelope.kind !== 'tell') envelope.asker.fail(faultOf(refusal, target));
+    envelope.origin?.settled();
+  }
+
+  #newCell(options: ChildOptions, actor: number, path: string, parent: ParentHandle): Cell {
+    const cell = new Cell(this, actor, path, options, parent);
+    this.cells.set(actor, cell);
+    return cell;
+  }
+
+  /** False when the name was taken: then the cell has crashed. */
+  #takeName(cell: Cell, spec: ChildSpec): boolean {
+    const name = nameOf(spec);
+    if (name === null) return true;
+    if (!this.registry.register(name, cell.address)) {
+      cell.crash(new Error(`the name ${name} is taken`));
+      return false;
+    }
+    cell.name = name;
+    this.others?.nameTaken(name, cell.address);
+    return true;
+  }
+
+  #targetOf(address: Address): Target {
+    if (address.thread !== this.thread && this.others !== null) return this.others.target(address);
+    const cell = this.cells.get(address.actor);
+    return cell ?? this.#nobody(address);
+  }
+
+  #nobody(address: Address): Target {
+    return {
+      path: address.path,
+      address,
+      post: (envelope) => {
+        this.counters.sent += 1;
+        this.refuse(address.path, envelope, 'terminated');
+        return false;
+      },
+    };
+  }
+}
+
+function parentOf(cell: Cell): ParentHandle {
+  return {
+    thread: cell.runtime.thread,
+    childStarted: (actor) => cell.signalNow(() => cell.children.onStarted(actor)),
+    childEnded: (actor, reason) => cell.signalNow(() => cell.children.onEnded(actor, reason)),
+  };
+}
+
+function pathOf(id: string, parent: Cell): string {
+  return parent.path === '' ? id : `${parent.path}/${id}`;
+}
+
+function nameOf(spec: ChildSpec): string | null {
+  const { name } = spec.options;
+  if (name === undefined) return null;
+  return name === true ? spec.behaviour.protocol.name : name;
+}
+
+function faultOf(refusal: Refusal, target: string): ReturnType<typeof kernelFaults.actor_terminated> {
+  switch (refusal) {
+    case 'unknown_name':
+      return kernelFaults.actor_unavailable(`${target} is not there at the moment`);
+    case 'mailbox_full':
+    case 'dropped_oldest':
+    case 'link_full':
+      return kernelFaults.mailbox_full(`${target} has too much to do`, { retryAfterMs: 1000 });
+    case 'not_plain':
+      return kernelFaults.message_refused(`a message to ${target} is not plain data`);
+    case 'terminated':
+    case 'thread_lost':
+      return kernelFaults.actor_terminated(`${target} is gone`);
+  }
+}

@@ -1,0 +1,155 @@
+// System: an actor system as its embedder sees it, on the main thread.
+// Y1 One root supervisor. When it fails, the system has terminated: whoever embeds it decides what to do.
+// Y2 `stop` ends the tree in reverse start order, then the threads, and leaves no timer, port or thread behind.
+
+import { type Clock, systemClock } from '../std/clock.ts';
+import { type RandomSource, systemRandom } from '../std/ids.ts';
+import { type Log, silentLog } from '../std/log.ts';
+import type { Behaviour, ChildOptions, Supervision, TerminationReason, ThreadServices } from './actor.ts';
+import type { Cell, ParentHandle } from './cell.ts';
+import { type ChildSpec, child } from './children.ts';
+import { Context } from './context.ts';
+import type { DeadLetter } from './dead-letters.ts';
+import type { Address, Protocol, Ref } from './protocol.ts';
+import { typed } from './ref.ts';
+import { type Counters, Runtime } from './runtime.ts';
+import { type Executor, threadExecutor } from './scheduler.ts';
+import { SUPERVISION_DEFAULT } from './supervision.ts';
+import { supervisorActor } from './supervisor.ts';
+import type { ThreadBootstrap } from './threads/bootstrap.ts';
+import { MAIN_THREAD } from './threads/remote.ts';
+import { THREAD_POOL_DEFAULTS, ThreadPool, type ThreadPoolOptions, type ThreadView } from './threads/thread-pool.ts';
+
+export interface ActorSystemOptions {
+  readonly children?: readonly ChildSpec[];
+  readonly supervision?: Partial<Supervision>;
+  readonly services?: ThreadServices;
+  readonly clock?: Clock;
+  readonly random?: RandomSource;
+  readonly log?: Log;
+  /** For simulations; the event loop of this thread when absent. */
+  readonly executor?: Executor;
+  /** Absent: everything runs on this thread, whatever the placements say. */
+  readonly threads?: Partial<Omit<ThreadPoolOptions, 'bootstrap'>> & { readonly bootstrap?: Partial<ThreadBootstrap> };
+}
+
+export interface ActorView {
+  readonly path: string;
+  readonly address: Address;
+  readonly state: string;
+  readonly mailboxLength: number;
+  readonly handled: number;
+  readonly restarts: number;
+  readonly lastFailure: string | null;
+  readonly ageMs: number;
+}
+
+export interface ActorSystem {
+  /** Finds the registered actor at each use. */
+  named<P extends Protocol>(protocol: P, name?: string): Ref<P>;
+  refTo<P extends Protocol>(protocol: P, address: Address): Ref<P>;
+  /** Starts a child of the root. */
+  spawn<P extends Protocol, Args>(behaviour: Behaviour<P, Args>, args: Args, options: ChildOptions): Ref<P>;
+  /** Calls back once when the actor has ended. Returns an unwatch. */
+  watch(address: Address, onTerminated: (reason: TerminationReason) => void): () => void;
+  /** The actors of this thread. */
+  actors(): readonly ActorView[];
+  threads(): readonly ThreadView[];
+  counters(): Readonly<Counters>;
+  deadLetters(): readonly DeadLetter[];
+  /** Kills a worker thread, as a crash would. */
+  terminateThread(thread: number): Promise<void>;
+  /** Resolves when the root has ended: after `stop`, or because it failed. */
+  readonly terminated: Promise<TerminationReason>;
+  stop(): Promise<void>;
+}
+
+const THREADS_STOP_MS = 3_000;
+
+/** Resolves when every child has started, in order. @throws what kept one of them from starting. */
+export async function createActorSystem(options: ActorSystemOptions = {}): Promise<ActorSystem> {
+  const runtime = new Runtime({
+    thread: MAIN_THREAD,
+    clock: options.clock ?? systemClock,
+    random: options.random ?? systemRandom,
+    log: options.log ?? silentLog,
+    services: options.services ?? ({} as ThreadServices),
+    executor: options.executor ?? threadExecutor,
+  });
+  const pool = options.threads === undefined ? null : new ThreadPool(runtime, poolOptions(options.threads));
+  const root = startRoot(runtime, options);
+  const stopAll = async (): Promise<void> => {
+    root.cell.stop();
+    await root.ended;
+    await pool?.stop(THREADS_STOP_MS);
+    runtime.deadlines.close();
+  };
+  try {
+    await root.started;
+  } catch (error) {
+    await stopAll();
+    throw error;
+  }
+  const context = new Context(root.cell);
+  return {
+    named: (protocol, name = protocol.name) => typed(runtime.named(name)),
+    refTo: (_protocol, address) => typed(runtime.refTo(address)),
+    spawn: (behaviour, args, childOptions) => context.spawn(behaviour, args, childOptions),
+    watch: (address, onTerminated) => runtime.watch(address, onTerminated),
+    actors: () => actorViews(runtime),
+    threads: () => pool?.views() ?? [],
+    counters: () => ({ ...runtime.counters }),
+    deadLetters: () => runtime.deadLetters.recent(),
+    terminateThread: async (thread) => pool?.terminate(thread),
+    terminated: root.ended,
+    stop: stopAll,
+  };
+}
+
+function poolOptions(threads: NonNullable<ActorSystemOptions['threads']>): ThreadPoolOptions {
+  return {
+    ...THREAD_POOL_DEFAULTS,
+    ...threads,
+    bootstrap: { module: null, data: null, preload: [], logLevel: 'silent', ...threads.bootstrap },
+  };
+}
+
+function startRoot(
+  runtime: Runtime,
+  options: ActorSystemOptions,
+): { readonly cell: Cell; readonly started: Promise<void>; readonly ended: Promise<TerminationReason> } {
+  const start = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<TerminationReason>();
+  const parent: ParentHandle = {
+    thread: MAIN_THREAD,
+    childStarted: () => start.resolve(),
+    childEnded: (_actor, reason) => {
+      start.reject(new Error(reason.kind === 'crashed' ? reason.message : `the root was ${reason.kind}`));
+      end.resolve(reason);
+    },
+  };
+  // The start's failure is also told through `ended`; whoever only waits for that must not see it as unhandled.
+  start.promise.catch(() => undefined);
+  const supervision = { ...SUPERVISION_DEFAULT, ...options.supervision };
+  const spec = child(supervisorActor, { supervision, children: options.children ?? [] }, { id: '' });
+  return { cell: runtime.startCell(spec, 0, '', parent), started: start.promise, ended: end.promise };
+}
+
+function actorViews(runtime: Runtime): ActorView[] {
+  const nowMs = runtime.clock.nowMs();
+  const records = new Map(
+    [...runtime.cells.values()].flatMap((cell) =>
+      cell.childViews().map((view) => [view.actor, view] as const),
+    ),
+  );
+  return Array.from(runtime.cells.values(), (cell) => ({
+    path: cell.path,
+    address: cell.address,
+    state: cell.state,
+    mailboxLength: cell.mailboxLength,
+    handled: cell.handled,
+    restarts: records.get(cell.actor)?.restarts ?? 0,
+    lastFailure: records.get(cell.actor)?.lastFailure ?? null,
+    ageMs: nowMs - cell.startedAtMs,
+  }));
+}

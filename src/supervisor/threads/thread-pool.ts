@@ -1,0 +1,224 @@
+// ThreadPool: the worker threads of a system, owned by the main thread. Named ones carry actors, one spare waits warm.
+// D1 Any exit without our handshake is a crash: exit(0) too. The loss is told on this thread and to all others, once.
+// D2 A thread that does not answer the heartbeat for `stuckMs` is stuck in an endless loop: it is terminated, and lost.
+// D3 A name gets a new thread when it is next asked for: the spare when it is ready, else a cold start. Then a new spare
+//    is started.
+
+import { MessageChannel, Worker } from 'node:worker_threads';
+import type { Timer } from '../../std/clock.ts';
+import type { Runtime } from '../runtime.ts';
+import type { ThreadBootstrap } from './bootstrap.ts';
+import { Link } from './link.ts';
+import { MAIN_THREAD, Remote } from './remote.ts';
+import type { SignalFrame, ThreadHealth } from './wire.ts';
+import type { WorkerSeed } from './worker.ts';
+
+export interface ThreadPoolOptions {
+  readonly bootstrap: ThreadBootstrap;
+  /** Keep one thread ready to take over. */
+  readonly spare: boolean;
+  /** Old-generation heap limit of each worker, in MB. */
+  readonly heapMaxMb: number;
+  readonly heartbeatMs: number;
+  readonly stuckMs: number;
+}
+
+export const THREAD_POOL_DEFAULTS = {
+  spare: true,
+  heapMaxMb: 2_048,
+  heartbeatMs: 1_000,
+  // Parsing the largest message that we take needs less than a second; ten of them is no longer work.
+  stuckMs: 10_000,
+} as const;
+
+export interface ThreadView {
+  readonly thread: number;
+  readonly name: string | null;
+  readonly state: 'starting' | 'ready' | 'leaving';
+  readonly health: ThreadHealth | null;
+}
+
+interface Host {
+  readonly thread: number;
+  name: string | null;
+  state: 'starting' | 'ready' | 'leaving';
+  readonly worker: Worker;
+  readonly link: Link;
+  readonly exited: Promise<void>;
+  lastHeardMs: number;
+  health: ThreadHealth | null;
+  failure: string | null;
+  saidGoodbye: boolean;
+}
+
+/** A cold start loads modules from disk; longer than this it will never be ready. */
+const START_MAX_MS = 60_000;
+
+/** The worker's own module, beside this one: `.ts` in the checkout, `.js` in the published package. */
+const WORKER_MODULE = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+
+export class ThreadPool {
+  readonly #runtime: Runtime;
+  readonly #options: ThreadPoolOptions;
+  readonly #remote: Remote;
+  readonly #hosts = new Map<number, Host>();
+  #threadNext = MAIN_THREAD + 1;
+  #spare: Host | null = null;
+  #heartbeat: Timer | null = null;
+  #isStopping = false;
+
+  constructor(runtime: Runtime, options: ThreadPoolOptions) {
+    this.#runtime = runtime;
+    this.#options = options;
+    this.#remote = new Remote(runtime, (name) => this.#threadFor(name));
+    this.#beat();
+  }
+
+  views(): ThreadView[] {
+    return Array.from(this.#hosts.values(), ({ thread, name, state, health }) => ({ thread, name, state, health }));
+  }
+
+  /** Asks every worker to leave, waits at most `deadlineMs`, then ends the rest. */
+  async stop(deadlineMs: number): Promise<void> {
+    this.#isStopping = true;
+    this.#heartbeat?.cancel();
+    const hosts = [...this.#hosts.values()];
+    for (const host of hosts) {
+      host.state = 'leaving';
+      host.link.signal({ kind: 'shutdown' });
+      host.link.flush();
+    }
+    const timers = hosts.map((host) =>
+      this.#runtime.clock.startTimer(deadlineMs, () => void host.worker.terminate()),
+    );
+    await Promise.all(hosts.map((host) => host.exited));
+    for (const timer of timers) timer.cancel();
+  }
+
+  /** Ends a thread without asking it, as a crash does; its actors are lost. For fault injection and for stuck threads. */
+  async terminate(thread: number): Promise<void> {
+    const host = this.#hosts.get(thread);
+    if (host === undefined) return;
+    await host.worker.terminate();
+    await host.exited;
+  }
+
+  #threadFor(name: string): number {
+    for (const host of this.#hosts.values()) {
+      if (host.name === name && host.state !== 'leaving') return host.thread;
+    }
+    const host = this.#takeSpare() ?? this.#start();
+    host.name = name;
+    if (this.#options.spare && this.#spare === null) this.#spare = this.#start();
+    return host.thread;
+  }
+
+  #takeSpare(): Host | null {
+    const spare = this.#spare;
+    this.#spare = null;
+    return spare;
+  }
+
+  #start(): Host {
+    const thread = this.#threadNext;
+    this.#threadNext += 1;
+    const { port1, port2 } = new MessageChannel();
+    const seed: WorkerSeed = {
+      thread,
+      port: port2,
+      bootstrap: this.#options.bootstrap,
+      names: [...this.#runtime.registry.entries()],
+    };
+    const worker = new Worker(WORKER_MODULE, {
+      workerData: seed,
+      transferList: [port2],
+      resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMaxMb },
+    });
+    const { promise: exited, resolve } = Promise.withResolvers<void>();
+    const link = new Link(thread, port1, this.#runtime, (frame, from) => this.#onSignal(frame, from));
+    const host: Host = {
+      thread,
+      name: null,
+      state: 'starting',
+      worker,
+      link,
+      exited,
+      lastHeardMs: this.#runtime.clock.monotonicMs(),
+      health: null,
+      failure: null,
+      saidGoodbye: false,
+    };
+    this.#hosts.set(thread, host);
+    this.#remote.join(link);
+    this.#introduce(host);
+    worker.on('error', (error) => {
+      host.failure = error instanceof Error ? error.message : String(error);
+    });
+    worker.on('exit', (code) => {
+      this.#exited(host, code);
+      resolve();
+    });
+    return host;
+  }
+
+  /** Every worker has a channel of its own to every other: mail between them does not pass through this thread. */
+  #introduce(newcomer: Host): void {
+    for (const other of this.#hosts.values()) {
+      if (other === newcomer || other.state === 'leaving') continue;
+      const { port1, port2 } = new MessageChannel();
+      other.link.signal({ kind: 'connect', thread: newcomer.thread, port: port1 }, [port1]);
+      newcomer.link.signal({ kind: 'connect', thread: other.thread, port: port2 }, [port2]);
+    }
+  }
+
+  #onSignal(frame: SignalFrame, link: Link): void {
+    const host = this.#hosts.get(link.thread);
+    if (host === undefined) return;
+    host.lastHeardMs = this.#runtime.clock.monotonicMs();
+    if (this.#remote.onSignal(frame, link)) return;
+    switch (frame.kind) {
+      case 'ready':
+        if (host.state === 'starting') host.state = 'ready';
+        return;
+      case 'pong':
+        host.health = frame.health;
+        return;
+      case 'goodbye':
+        host.saidGoodbye = true;
+        return;
+      default:
+        return;
+    }
+  }
+
+  /** D1. */
+  #exited(host: Host, code: number): void {
+    this.#hosts.delete(host.thread);
+    if (this.#spare === host) this.#spare = null;
+    const message =
+      host.failure ??
+      (host.saidGoodbye ? 'its thread has left' : `its thread ended without a handshake (exit code ${code})`);
+    if (!host.saidGoodbye) {
+      this.#runtime.log.error({ thread: host.thread, name: host.name, error: message }, 'a worker thread was lost');
+    }
+    this.#remote.threadLost(host.thread, message);
+    for (const other of this.#hosts.values()) {
+      other.link.signal({ kind: 'thread_gone', thread: host.thread, message });
+    }
+  }
+
+  /** D2. */
+  #beat(): void {
+    this.#heartbeat = this.#runtime.clock.startTimer(this.#options.heartbeatMs, () => {
+      const nowMs = this.#runtime.clock.monotonicMs();
+      for (const host of this.#hosts.values()) {
+        const silenceMaxMs = host.state === 'starting' ? START_MAX_MS : this.#options.stuckMs;
+        if (nowMs - host.lastHeardMs > silenceMaxMs) {
+          host.failure = `its thread did not answer for ${silenceMaxMs} ms`;
+          void host.worker.terminate();
+        } else if (host.state !== 'starting') host.link.signal({ kind: 'ping' });
+      }
+      if (!this.#isStopping) this.#beat();
+    });
+  }
+}

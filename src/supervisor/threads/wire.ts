@@ -1,0 +1,77 @@
+// Wire: the frames that two threads exchange. Arrays of plain data, so that structured clone is cheap and complete.
+// W1 A batch holds what one turn produced. Its signals are handled before its mail: a stop never waits behind mail.
+// W2 Mail keeps its order per sender and receiver, replies included.
+
+import type { MessagePort } from 'node:worker_threads';
+import type { FaultOnWire } from '../../std/errors.ts';
+import type { ChildOptions, TerminationReason } from '../actor.ts';
+import type { Address } from '../protocol.ts';
+
+export const MAIL = {
+  tell: 0,
+  call: 1,
+  stream: 2,
+  reply: 3,
+  fail: 4,
+  item: 5,
+  end: 6,
+  grant: 7,
+  abandon: 8,
+} as const;
+
+export type MailFrame =
+  | readonly [typeof MAIL.tell, actor: number, path: string, name: string, message: unknown]
+  | readonly [typeof MAIL.call, actor: number, path: string, name: string, message: unknown, correlation: number]
+  | readonly [typeof MAIL.stream, actor: number, path: string, name: string, message: unknown, correlation: number]
+  // The five below go to the asker of a correlation, the last two to its answerer.
+  | readonly [typeof MAIL.reply, correlation: number, value: unknown]
+  | readonly [typeof MAIL.fail, correlation: number, fault: FaultOnWire]
+  | readonly [typeof MAIL.item, correlation: number, value: unknown]
+  | readonly [typeof MAIL.end, correlation: number]
+  | readonly [typeof MAIL.grant, correlation: number, credit: number]
+  | readonly [typeof MAIL.abandon, correlation: number];
+
+/** A child to start on the receiving thread, with its behaviour by module and export name. */
+export interface SpawnOrder {
+  readonly actor: number;
+  readonly path: string;
+  readonly module: string;
+  readonly exportName: string;
+  readonly args: unknown;
+  readonly options: ChildOptions;
+}
+
+export interface ThreadHealth {
+  readonly actors: number;
+  readonly heapUsedBytes: number;
+  /** How late the event loop was when it answered, in milliseconds, at worst since the last answer. */
+  readonly loopLagMs: number;
+  readonly handled: number;
+  readonly deadLettered: number;
+}
+
+export type SignalFrame =
+  | { readonly kind: 'spawn'; readonly order: SpawnOrder }
+  | { readonly kind: 'stop'; readonly actor: number }
+  | { readonly kind: 'kill'; readonly actor: number }
+  | { readonly kind: 'child_started'; readonly actor: number }
+  | { readonly kind: 'child_ended'; readonly actor: number; readonly reason: TerminationReason }
+  | { readonly kind: 'watch'; readonly watch: number; readonly actor: number }
+  | { readonly kind: 'unwatch'; readonly watch: number }
+  | { readonly kind: 'terminated'; readonly watch: number; readonly reason: TerminationReason }
+  | { readonly kind: 'name_taken'; readonly name: string; readonly address: Address }
+  | { readonly kind: 'name_freed'; readonly name: string; readonly address: Address }
+  | { readonly kind: 'connect'; readonly thread: number; readonly port: MessagePort }
+  | { readonly kind: 'thread_gone'; readonly thread: number; readonly message: string }
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'ping' }
+  | { readonly kind: 'pong'; readonly health: ThreadHealth }
+  | { readonly kind: 'shutdown' }
+  | { readonly kind: 'goodbye' };
+
+export interface Batch {
+  /** How many of the receiver's messages have been settled here: their credit goes back (see link.ts). */
+  readonly settled: number;
+  readonly signals: readonly SignalFrame[];
+  readonly mail: readonly MailFrame[];
+}

@@ -1,0 +1,90 @@
+// Worker: the entry point of a worker thread. It joins the actor system, takes orders, and leaves with a handshake.
+// O1 `ready` is sent once the bootstrap's services are up and the modules to preload are in; a spare waits there.
+// O2 An exit without `goodbye` is a crash, whatever its code (see thread-pool.ts).
+
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../../std/clock.ts';
+import { systemRandom } from '../../std/ids.ts';
+import { openLog } from '../../std/log.ts';
+import type { Address } from '../protocol.ts';
+import { Runtime } from '../runtime.ts';
+import { threadExecutor } from '../scheduler.ts';
+import { bootThread, type ThreadBootstrap } from './bootstrap.ts';
+import { Link } from './link.ts';
+import { MAIN_THREAD, Remote } from './remote.ts';
+import type { SignalFrame, ThreadHealth } from './wire.ts';
+
+export interface WorkerSeed {
+  readonly thread: number;
+  readonly port: MessagePort;
+  readonly bootstrap: ThreadBootstrap;
+  readonly names: readonly (readonly [string, Address])[];
+}
+
+const seed = workerData as WorkerSeed;
+const log = openLog(seed.bootstrap.logLevel).child({ thread: seed.thread });
+const lag = monitorEventLoopDelay({ resolution: 10 });
+lag.enable();
+const { services, close } = await bootThread(seed.bootstrap);
+const runtime = new Runtime({
+  thread: seed.thread,
+  clock: systemClock,
+  random: systemRandom,
+  log,
+  services,
+  executor: threadExecutor,
+});
+const remote = new Remote(runtime, (name) => {
+  throw new Error(`only the main thread places actors on a thread by name (${name})`);
+});
+for (const [name, address] of seed.names) runtime.registry.follow(name, address);
+const main = new Link(MAIN_THREAD, seed.port, runtime, onSignal);
+remote.join(main);
+main.signal({ kind: 'ready' });
+// The port carries the frames; the parent's own channel is only there to keep this thread alive.
+parentPort?.on('message', () => undefined);
+
+function onSignal(frame: SignalFrame, link: Link): void {
+  if (remote.onSignal(frame, link)) return;
+  switch (frame.kind) {
+    case 'connect':
+      remote.join(new Link(frame.thread, frame.port, runtime, onSignal));
+      return;
+    case 'thread_gone':
+      remote.threadLost(frame.thread, frame.message);
+      return;
+    case 'ping':
+      main.signal({ kind: 'pong', health: health() });
+      return;
+    case 'shutdown':
+      void leave();
+      return;
+    default:
+      return;
+  }
+}
+
+function health(): ThreadHealth {
+  const loopLagMs = lag.max / 1e6;
+  lag.reset();
+  return {
+    actors: runtime.cells.size,
+    heapUsedBytes: process.memoryUsage().heapUsed,
+    loopLagMs,
+    handled: runtime.counters.handled,
+    deadLettered: runtime.counters.deadLettered,
+  };
+}
+
+async function leave(): Promise<void> {
+  try {
+    await close();
+  } catch (error) {
+    log.error({ error: String(error) }, 'a thread could not close its services');
+  }
+  runtime.deadlines.close();
+  main.signal({ kind: 'goodbye' });
+  main.flush();
+  process.exit(0);
+}

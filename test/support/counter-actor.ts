@@ -1,0 +1,79 @@
+// A small actor for kernel tests, importable by a worker thread.
+
+import { declareFaults } from '../../src/std/errors.ts';
+import { actor } from '../../src/supervisor/actor.ts';
+import { type Address, call, protocol, stream, tell } from '../../src/supervisor/protocol.ts';
+
+export const counterFaults = declareFaults({ counter_overflow: 'conflict' });
+
+export const counterProtocol = protocol('counter', {
+  add: tell<number>(),
+  total: call<Record<string, never>, number>(),
+  /** Answers the thread that the actor lives on. */
+  whereabouts: call<Record<string, never>, Address>(),
+  refuse: call<string, never>({ faults: counterFaults }),
+  never: call<Record<string, never>, number>(),
+  crash: tell<string>(),
+  crashOnAsk: call<string, never>(),
+  exit: tell<number>(),
+  spin: tell<Record<string, never>>(),
+  hoard: tell<Record<string, never>>(),
+  count: stream<{ readonly to: number }, number>(),
+  aborted: call<Record<string, never>, number>(),
+});
+
+export interface CounterArguments {
+  readonly start: number;
+  readonly failSetup?: boolean;
+}
+
+export const counterActor = actor({
+  module: import.meta.url,
+  exportName: 'counterActor',
+  protocol: counterProtocol,
+  setup: (context, { start, failSetup }: CounterArguments) => {
+    if (failSetup === true) throw new Error('setup failed as told');
+    let total = start;
+    let aborted = 0;
+    return {
+      add: (n) => {
+        total += n;
+      },
+      total: () => total,
+      whereabouts: () => context.address,
+      refuse: (message) => {
+        throw counterFaults.counter_overflow(message, { details: { total } });
+      },
+      never: (_message, inquiry) => {
+        inquiry.signal.addEventListener('abort', () => {
+          aborted += 1;
+        });
+        return new Promise<number>(() => undefined);
+      },
+      crash: (message) => {
+        throw new Error(message);
+      },
+      crashOnAsk: (message) => {
+        throw new Error(message);
+      },
+      exit: (code) => {
+        process.exit(code);
+      },
+      spin: () => {
+        for (;;);
+      },
+      hoard: () => {
+        const kept: unknown[] = [];
+        for (;;) kept.push(new Array(1e5).fill({}));
+      },
+      count: async function* ({ to }) {
+        try {
+          for (let n = 1; n <= to; n += 1) yield n;
+        } finally {
+          aborted += 1;
+        }
+      },
+      aborted: () => aborted,
+    };
+  },
+});
