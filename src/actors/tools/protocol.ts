@@ -49,9 +49,24 @@ export const ExhibitElement = Type.Union([
     ),
     title: Title,
   }),
-  Type.Object({ type: Type.Literal('image'), url: Type.String({ pattern: MEDIA_URL }), alt: Title, title: Title }),
-  Type.Object({ type: Type.Literal('audio'), url: Type.String({ pattern: MEDIA_URL }), caption: Title, title: Title }),
-  Type.Object({ type: Type.Literal('video'), url: Type.String({ pattern: MEDIA_URL }), caption: Title, title: Title }),
+  Type.Object({
+    type: Type.Literal('image'),
+    url: Type.String({ pattern: MEDIA_URL }),
+    alt: Title,
+    title: Title,
+  }),
+  Type.Object({
+    type: Type.Literal('audio'),
+    url: Type.String({ pattern: MEDIA_URL }),
+    caption: Title,
+    title: Title,
+  }),
+  Type.Object({
+    type: Type.Literal('video'),
+    url: Type.String({ pattern: MEDIA_URL }),
+    caption: Title,
+    title: Title,
+  }),
   Type.Object({ type: Type.Literal('text'), content: Type.String({ minLength: 1 }), title: Title }),
 ]);
 export type ExhibitElement = Static<typeof ExhibitElement>;
