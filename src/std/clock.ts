@@ -30,3 +30,9 @@ export const systemClock: Clock = {
 export function isoTimestamp(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000+00:00');
 }
+
+/** Milliseconds since 1970 of an ISO timestamp or an HTTP date; null when the text is neither. */
+export function parseTimestamp(text: string): number | null {
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? null : ms;
+}

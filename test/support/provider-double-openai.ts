@@ -63,6 +63,10 @@ export function openaiSteps(reply: Reply, body: CompletionBody): Step[] {
   if (faultAt(chunks)) return steps;
   if (reply.finishReason === null) return steps;
   send(frame({}, finishReason(reply)));
+  if (reply.fault?.kind === 'cut_after_finish') {
+    steps.push({ kind: 'cut', atMs });
+    return steps;
+  }
   const usage = usageOf(reply, body);
   if (usage !== null && body.stream_options?.include_usage === true) {
     send(`${head}"choices":[],"usage":${JSON.stringify(usage)}}\n\n`);
@@ -108,9 +112,9 @@ export function openaiModels(list: readonly (string | Readonly<Record<string, un
   };
 }
 
-export function openaiError(status: number, message: string): object {
+export function openaiError(status: number, message: string, code: string | null): object {
   return {
-    error: { message, type: status === 429 ? 'rate_limit_error' : 'server_error', code: null, param: null },
+    error: { message, type: status === 429 ? 'rate_limit_error' : 'server_error', code, param: null },
   };
 }
 

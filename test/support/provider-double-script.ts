@@ -22,6 +22,8 @@ export interface Reply {
   readonly finishReason?: string | null;
   /** Sends the stream in pieces of so many bytes, which cuts characters and lines. */
   readonly cutEveryBytes?: number;
+  /** Answers with one JSON body although a stream was asked for. */
+  readonly blocking?: boolean;
   readonly fault?: ScriptedFault;
 }
 
@@ -39,8 +41,12 @@ export type ScriptedFault =
       readonly kind: 'status';
       readonly status: number;
       readonly message?: string;
+      /** Chat-completions: the error's `code`. */
+      readonly code?: string;
       readonly headers?: Readonly<Record<string, string>>;
     }
+  /** The connection is destroyed where usage and the end of the stream should come. Chat-completions only. */
+  | { readonly kind: 'cut_after_finish' }
   /** After so many chunks the connection is destroyed. */
   | { readonly kind: 'cut'; readonly afterChunks: number }
   /** After so many chunks nothing more is sent until `release()` or until the client leaves. */
@@ -85,6 +91,8 @@ export interface DoubleRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The port of the client's end: tells connections apart. */
+  readonly clientPort: number;
   /** The parsed body; `{}` for a GET. */
   readonly body: CompletionBody;
   /** Resolves when the response has ended: sent in full, or the client left before. */

@@ -98,6 +98,7 @@ export async function startProviderDouble(options: ProviderDoubleOptions): Promi
       method: incoming.method ?? 'GET',
       path,
       headers: incoming.headers,
+      clientPort: incoming.socket.remotePort ?? 0,
       body,
       ended: ended.promise,
     };
@@ -131,11 +132,17 @@ export async function startProviderDouble(options: ProviderDoubleOptions): Promi
     const { fault } = answer;
     if (fault?.kind === 'status') {
       const text = fault.message ?? `scripted ${fault.status}`;
-      return sendJson(response, fault.status, errorBody(request, fault.status, text), fault.headers);
+      return sendJson(
+        response,
+        fault.status,
+        errorBody(request, fault.status, text, fault.code),
+        fault.headers,
+      );
     }
     if (fault?.kind === 'silence') await release.promise;
     if (response.destroyed) return;
-    if (request.body.stream !== true) return sendJson(response, 200, openaiAnswer(answer, request.body));
+    if (request.body.stream !== true || answer.blocking)
+      return sendJson(response, 200, openaiAnswer(answer, request.body));
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
     response.flushHeaders();
     const steps =
@@ -198,6 +205,11 @@ function sendJson(
   response.end(JSON.stringify(body));
 }
 
-function errorBody(request: DoubleRequest, status: number, message: string): object {
-  return request.api === 'openai' ? openaiError(status, message) : anthropicError(status, message);
+function errorBody(
+  request: DoubleRequest,
+  status: number,
+  message: string,
+  code: string | null = null,
+): object {
+  return request.api === 'openai' ? openaiError(status, message, code) : anthropicError(status, message);
 }

@@ -21,7 +21,13 @@ export const providerFaults = declareFaults({
   provider_malformed: 'upstream',
 });
 
-export type ProviderKind = 'openai_compatible' | 'anthropic' | 'openrouter' | 'vercel' | 'lmstudio' | 'offline';
+export type ProviderKind =
+  | 'openai_compatible'
+  | 'anthropic'
+  | 'openrouter'
+  | 'vercel'
+  | 'lmstudio'
+  | 'offline';
 
 /** How to reach a provider. Holds its key: never logged, never sent to a client. */
 export interface Connection {

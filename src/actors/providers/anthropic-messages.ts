@@ -1,0 +1,84 @@
+// Anthropic messages: our conversation in the shape of the messages API.
+// N1 System messages that open the conversation are the system prompt. A later one keeps its place, marked, in a user turn:
+//    older models and compatible servers know no system turn.
+// N2 Turns alternate: what follows one another on the same side is one turn, tool results first, as the API asks.
+// N3 The first turn is the user's, and no turn and no text is empty.
+
+import type { MessageCreateParamsStreaming, MessageParam, Tool } from '@anthropic-ai/sdk/resources/messages';
+import type { CompletionRequest, ModelMessage } from './protocol.ts';
+
+/** The API wants a limit where we may have none; every model of today can write this much. */
+const OUTPUT_TOKENS_DEFAULT = 4_096;
+
+type Block = Exclude<MessageParam['content'], string>[number];
+interface Turn {
+  readonly role: 'user' | 'assistant';
+  readonly blocks: Block[];
+}
+
+/** The API's current version takes no temperature from anyone, so it is left out. */
+export function anthropicBody(request: CompletionRequest): MessageCreateParamsStreaming {
+  const opening = request.messages.findIndex((message) => message.role !== 'system');
+  const prompt = request.messages.slice(0, opening === -1 ? undefined : opening);
+  const conversation = opening === -1 ? [] : request.messages.slice(opening);
+  const system = prompt.map((message) => message.content).join('\n\n');
+  return {
+    model: request.modelId,
+    max_tokens: request.maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT,
+    messages: turnsOf(conversation),
+    stream: true,
+    ...(system === '' ? {} : { system }),
+    ...(request.tools.length === 0 ? {} : { tools: request.tools.map(wireTool) }),
+  };
+}
+
+function turnsOf(messages: readonly ModelMessage[]): MessageParam[] {
+  const turns: Turn[] = [];
+  for (const message of messages) {
+    const blocks = blocksOf(message);
+    if (blocks.length === 0) continue; // N3
+    const role = message.role === 'assistant' ? 'assistant' : 'user';
+    const last = turns.at(-1);
+    if (last?.role === role) last.blocks.push(...blocks);
+    else turns.push({ role, blocks });
+  }
+  if (turns[0]?.role !== 'user') {
+    turns.unshift({ role: 'user', blocks: [{ type: 'text', text: '(earlier messages are left out)' }] });
+  }
+  return turns.map((turn) => ({ role: turn.role, content: resultsFirst(turn.blocks) }) as MessageParam);
+}
+
+function blocksOf(message: ModelMessage): Block[] {
+  switch (message.role) {
+    case 'user':
+      return textBlocks(message.content);
+    case 'system':
+      return textBlocks(`<system>\n${message.content}\n</system>`);
+    case 'tool':
+      return [{ type: 'tool_result', tool_use_id: message.toolCallId, content: message.content }];
+    case 'assistant':
+      return [
+        ...textBlocks(message.content),
+        ...(message.toolCalls ?? []).map(
+          (call): Block => ({ type: 'tool_use', id: call.id, name: call.name, input: call.arguments ?? {} }),
+        ),
+      ];
+  }
+}
+
+function textBlocks(text: string): Block[] {
+  return text.trim() === '' ? [] : [{ type: 'text', text }];
+}
+
+function resultsFirst(blocks: readonly Block[]): Block[] {
+  const isResult = (block: Block): boolean => block.type === 'tool_result';
+  return [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))];
+}
+
+function wireTool(tool: CompletionRequest['tools'][number]): Tool {
+  return {
+    name: tool.name,
+    description: tool.description,
+    input_schema: { type: 'object', ...tool.parameters },
+  };
+}

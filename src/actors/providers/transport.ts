@@ -1,0 +1,179 @@
+// Transport: the one pool of connections of a thread to its model providers, and streamed answers over it.
+// The hot path (a chat-completions stream) goes through undici's dispatcher and eventsource-parser: a third of the processor
+// time of the SDK's own stream (docs/adr/0003-providers.md). SDK clients use the same pool through `fetch`.
+// X1 HTTP/1.1, one connection a stream: silence, size and abort are then a property of the connection, and no stream waits
+//    for another one's packets.
+// X2 A reader gets what has arrived since it last asked, as one batch; a slow reader pauses the connection.
+// X3 Closing an unfinished stream aborts its request at once. A finished one leaves its connection to the pool.
+// X4 An answer is bounded in bytes, an error body in what is kept of it.
+
+import { Agent, type Dispatcher, fetch as undiciFetch } from 'undici';
+import { createEventDecoder } from './event-decoder.ts';
+import type { Connection } from './protocol.ts';
+import { HttpFailure, UnfinishedAnswer } from './provider-failure.ts';
+
+/** More than any model writes in one answer, and little enough to hold for a few hundred runs. */
+export const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+/** Undelivered text above this pauses the connection. */
+const PENDING_CHARS_MAX = 1024 * 1024;
+/** What is read of an error's body: enough for its message. */
+const ERROR_BODY_BYTES_MAX = 64 * 1024;
+/** A provider that does not even accept a connection is reported early, however patient its stream may be. */
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Per provider and thread; above it requests wait for a connection. Bounded by what a process may open. */
+const CONNECTIONS_PER_ORIGIN_MAX = 4_096;
+const KEEP_ALIVE_MS = 10_000;
+
+export interface EventStream {
+  /** The payloads that have come since the last call, in order, at least one; null at the end or after `close`. */
+  next(): Promise<readonly string[] | null>;
+  /** The answer is complete: what may still come is read and thrown away, so that the connection can be used again. */
+  leave(): void;
+  /** Aborts the request unless it has ended or was left. */
+  close(): void;
+}
+
+export interface Transport {
+  /** Posts JSON to `connection.baseUrl` + `path`; the answer is a stream of server-sent events. */
+  post(
+    connection: Connection,
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    body: unknown,
+  ): EventStream;
+  /** A `fetch` over the same pool that gives up after `silenceMs` without a byte. */
+  fetch(silenceMs: number): typeof globalThis.fetch;
+  /** Aborts everything. */
+  close(): Promise<void>;
+}
+
+export function openTransport(): Transport {
+  const agent = new Agent({
+    allowH2: false,
+    connections: CONNECTIONS_PER_ORIGIN_MAX,
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxResponseSize: ANSWER_BYTES_MAX,
+  });
+  return {
+    post: (connection, path, headers, body) => postForEvents(agent, connection, path, headers, body),
+    fetch(silenceMs) {
+      const patient = agent.compose(
+        (dispatch) => (options, handler) =>
+          dispatch({ ...options, headersTimeout: silenceMs, bodyTimeout: silenceMs }, handler),
+      );
+      // The SDKs speak the platform's fetch; undici's is the same function with a pool that we choose.
+      return ((input: string, init?: object) =>
+        undiciFetch(input, { ...init, dispatcher: patient })) as unknown as typeof globalThis.fetch;
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+type Phase =
+  | { readonly kind: 'open' }
+  | { readonly kind: 'refused'; readonly failure: HttpFailure }
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  | { readonly kind: 'left' }
+  | { readonly kind: 'closed' };
+
+function postForEvents(
+  agent: Agent,
+  connection: Connection,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body: unknown,
+): EventStream {
+  const decoder = createEventDecoder();
+  let phase: Phase = { kind: 'open' };
+  let controller: Dispatcher.DispatchController | null = null;
+  let pending: string[] = [];
+  let pendingChars = 0;
+  let wake: (() => void) | null = null;
+
+  const enter = (next: Phase): void => {
+    phase = next;
+    wake?.();
+    wake = null;
+  };
+  const url = new URL(connection.baseUrl);
+  const request: Dispatcher.DispatchOptions = {
+    origin: url.origin,
+    path: `${url.pathname.replace(/\/+$/, '')}${path}${url.search}`,
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
+    body: JSON.stringify(body),
+    headersTimeout: connection.timeoutMs,
+    bodyTimeout: connection.timeoutMs,
+  };
+
+  agent.dispatch(request, {
+    onRequestStart(started) {
+      controller = started;
+      if (phase.kind === 'closed') started.abort(new UnfinishedAnswer('closed'));
+    },
+    onResponseStart(_controller, status, responseHeaders) {
+      if (phase.kind !== 'open') return;
+      if (status !== 200) phase = { kind: 'refused', failure: new HttpFailure(status, responseHeaders) };
+      else if (isNoEventStream(responseHeaders['content-type'])) {
+        phase = { kind: 'refused', failure: new HttpFailure(status, responseHeaders) };
+      }
+    },
+    onResponseData(_controller, bytes) {
+      if (phase.kind === 'refused') return phase.failure.append(bytes, ERROR_BODY_BYTES_MAX);
+      if (phase.kind !== 'open') return;
+      for (const payload of decoder.feed(bytes)) {
+        pending.push(payload);
+        pendingChars += payload.length;
+      }
+      if (pendingChars > PENDING_CHARS_MAX) controller?.pause();
+      if (pending.length > 0) enter(phase);
+    },
+    onResponseEnd() {
+      if (phase.kind === 'refused') return enter({ kind: 'failed', error: phase.failure });
+      if (phase.kind === 'open') enter({ kind: 'ended' });
+    },
+    onResponseError(_controller, error) {
+      if (phase.kind === 'refused') return enter({ kind: 'failed', error: phase.failure });
+      if (phase.kind === 'open') enter({ kind: 'failed', error });
+    },
+  });
+
+  return {
+    async next() {
+      if (pending.length === 0 && (phase.kind === 'open' || phase.kind === 'refused')) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      if (phase.kind === 'closed' || phase.kind === 'left') return null;
+      if (pending.length > 0) {
+        const batch = pending;
+        pending = [];
+        const wasPaused = pendingChars > PENDING_CHARS_MAX;
+        pendingChars = 0;
+        // Last, because what the connection has held back comes in during this very call.
+        if (wasPaused) controller?.resume();
+        return batch;
+      }
+      if (phase.kind === 'failed') throw phase.error;
+      return null;
+    },
+    leave() {
+      if (phase.kind !== 'open') return;
+      controller?.resume();
+      enter({ kind: 'left' });
+    },
+    close() {
+      if (phase.kind !== 'open' && phase.kind !== 'refused') return;
+      enter({ kind: 'closed' });
+      controller?.abort(new UnfinishedAnswer('closed'));
+    },
+  };
+}
+
+/** Some servers mislabel their streams, so only what can be no stream at all is refused. */
+function isNoEventStream(contentType: string | string[] | undefined): boolean {
+  return /^(application\/json|text\/html)\b/i.test(String(contentType ?? ''));
+}
