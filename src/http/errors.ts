@@ -60,16 +60,21 @@ export function failureOf(fault: Fault): Failure {
 /** The answer to anything that was thrown while a request was served. */
 export function answerFailure(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): void {
   const failure = error instanceof Fault ? failureOf(error) : failureOfFramework(error as FastifyError);
+  const isBug = failure === undefined || (error instanceof Fault && error.kind === 'internal');
+  if (isBug) log.error({ ...requestNames(request), detail: stackOf(error) }, 'request failed');
   if (failure !== undefined) {
     reply.code(failure.status).headers(failure.headers).send(failure.body);
     return;
   }
-  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  log.error(
-    { request_id: request.id, method: request.method, route: request.routeOptions.url, detail },
-    'request failed',
-  );
   reply.code(500).send({ error: 'Internal error', request_id: request.id }); // R2
+}
+
+function requestNames(request: FastifyRequest): Record<string, unknown> {
+  return { request_id: request.id, method: request.method, route: request.routeOptions.url };
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 /** What Fastify refuses before a route sees it; undefined for anything that is not the client's doing. */

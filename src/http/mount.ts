@@ -24,6 +24,11 @@ export interface MountOptions {
   readonly streamsOpenMax: number;
 }
 
+interface BoundPath {
+  readonly path: string;
+  readonly methods: Set<HTTPMethods>;
+}
+
 export function mountBindings(
   app: FastifyInstance,
   bindings: readonly Binding[],
@@ -31,14 +36,16 @@ export function mountBindings(
 ): void {
   const streams = new Set<EventStream>();
   const operationIds = new Set<string>();
-  const methodsByPath = new Map<string, Set<HTTPMethods>>();
+  // By shape: `{id}` and `{name}` in the same place are one path to the router.
+  const paths = new Map<string, BoundPath>();
 
   for (const binding of bindings) {
     const sources = messageSources(binding);
     const operationId = uniqueId(binding, operationIds);
     const path = fastifyPath(binding.url);
-    const methods = methodsByPath.get(path) ?? new Set();
-    methodsByPath.set(path, methods.add(binding.method));
+    const shape = binding.url.replace(/\{\w+\}/g, '{}');
+    const { methods } = paths.get(shape) ?? { methods: new Set() };
+    paths.set(shape, { path, methods: methods.add(binding.method) });
     // A HEAD of a stream would have no end.
     const exposeHeadRoute = binding.method === 'GET' && binding.kind === 'call';
     if (exposeHeadRoute) methods.add('HEAD');
@@ -53,7 +60,7 @@ export function mountBindings(
           : streamHandler(binding, sources, streams, options),
     });
   }
-  for (const [path, methods] of methodsByPath) refuseOtherMethods(app, path, methods);
+  for (const bound of paths.values()) refuseOtherMethods(app, bound);
   app.addHook('preClose', async () => {
     for (const stream of streams) stream.close();
   });
@@ -116,7 +123,7 @@ function streamHandler(
 }
 
 /** N1. Refused before the body is read. */
-function refuseOtherMethods(app: FastifyInstance, path: string, methods: ReadonlySet<HTTPMethods>): void {
+function refuseOtherMethods(app: FastifyInstance, { path, methods }: BoundPath): void {
   const others = METHODS.filter((method) => !methods.has(method));
   const allow = [...methods].join(', ');
   if (others.length === 0) return;
