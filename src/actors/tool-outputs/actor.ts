@@ -1,6 +1,7 @@
 // Tool outputs actor: one on the edge thread, the only writer of its tables.
 
 import { isoTimestamp } from '../../std/clock.ts';
+import { isFault } from '../../std/errors.ts';
 import type { Static } from '../../std/schema.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import '../services.ts';
@@ -8,7 +9,7 @@ import { globMatches } from './glob.ts';
 import { pageOf } from './page.ts';
 import { type ToolOutput, toolOutputFaults, toolOutputs } from './protocol.ts';
 import { storageKey } from './storage-key.ts';
-import { type KeptOutput, outputStore } from './store.ts';
+import { type KeptOutput, type OutputStore, outputStore } from './store.ts';
 
 const SWEEP_INTERVAL_MS = 60_000;
 /** Keeps a sweep short; what is left waits for the next one, and is invisible meanwhile. */
@@ -21,9 +22,7 @@ export const toolOutputsActor = actor({
   setup(context: ActorContext<typeof toolOutputs>) {
     const { clock } = context;
     const store = outputStore(context.services.storage);
-    context.every('sweep', SWEEP_INTERVAL_MS, () => {
-      context.background(store.sweep(clock.nowMs(), SWEEP_OUTPUTS_MAX));
-    });
+    context.every('sweep', SWEEP_INTERVAL_MS, () => context.background(sweep(store, context)));
 
     const found = (key: string): KeptOutput => {
       const output = store.get(key, clock.nowMs());
@@ -65,6 +64,16 @@ export const toolOutputsActor = actor({
     };
   },
 });
+
+/** A full disk puts it off until the next time; any other failure is a bug. */
+async function sweep(store: OutputStore, context: ActorContext<typeof toolOutputs>): Promise<void> {
+  try {
+    await store.sweep(context.clock.nowMs(), SWEEP_OUTPUTS_MAX);
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    context.log.warn({ category: 'tools', error: error.message }, 'sweeping expired tool outputs is put off');
+  }
+}
 
 function notFound(key: string) {
   return toolOutputFaults.tool_output_not_found(`There is no stored output ${key}, or it has expired`);

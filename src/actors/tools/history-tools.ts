@@ -3,13 +3,12 @@
 
 import { Type } from '../../std/schema.ts';
 import { conversations, type Message } from '../conversations/protocol.ts';
+import { boundedAnswer } from './bounded-answer.ts';
 import { excerpt } from './excerpt.ts';
-import { defineTool, errorAnswer, jsonAnswer, type Tool, type ToolContext } from './tool.ts';
+import { defineTool, errorAnswer, type Tool, type ToolContext } from './tool.ts';
 
 /** Rows on either side of the one that was asked for; without one, twice as many of the newest. */
 const ROWS_AROUND = 8;
-const ROW_CHARS_MAX = 1_000;
-const TURN_CHARS_MAX = 500;
 
 export const historyTools: readonly Tool[] = [
   defineTool({
@@ -34,13 +33,16 @@ export const historyTools: readonly Tool[] = [
       const id = conversation_id === 'current' ? context.caller.conversation_id : conversation_id;
       const { rows, total } = await readWindow(id, center_turn, context);
       if (rows.length === 0) return errorAnswer(`There are no such turns in conversation ${id}`);
-      const turns = rows.map(({ turn_index, role, timestamp, content }) => ({
-        turn_index,
-        role,
-        timestamp,
-        content: excerpt(content, ROW_CHARS_MAX),
+      return boundedAnswer((charsMax) => ({
+        conversation_id: id,
+        total_turns: total,
+        turns: rows.map(({ turn_index, role, timestamp, content }) => ({
+          turn_index,
+          role,
+          timestamp,
+          content: excerpt(content, charsMax),
+        })),
       }));
-      return jsonAnswer({ conversation_id: id, total_turns: total, turns });
     },
   }),
   defineTool({
@@ -59,13 +61,16 @@ export const historyTools: readonly Tool[] = [
         limit,
         roles: ['user'],
       });
-      const turns = hits.map(({ conversation_id, turn_index, timestamp, content }) => ({
-        conversation_id,
-        turn_index,
-        timestamp,
-        content: excerpt(content, TURN_CHARS_MAX),
+      return boundedAnswer((charsMax) => ({
+        topic: query === '' ? null : query,
+        count: hits.length,
+        turns: hits.map(({ conversation_id, turn_index, timestamp, content }) => ({
+          conversation_id,
+          turn_index,
+          timestamp,
+          content: excerpt(content, charsMax),
+        })),
       }));
-      return jsonAnswer({ topic: query === '' ? null : query, count: turns.length, turns });
     },
   }),
 ];

@@ -3,14 +3,16 @@
 
 import { Type } from '../../std/schema.ts';
 import { TOOL_RESULT_INLINE_CHARS_MAX, toolOutputs } from '../tool-outputs/protocol.ts';
+import { boundedAnswer } from './bounded-answer.ts';
 import { excerpt } from './excerpt.ts';
 import { selectByPath } from './json-path.ts';
 import { rankPassages } from './passages.ts';
 import { findSection, sectionsOf } from './sections.ts';
 import { defineTool, errorAnswer, jsonAnswer, type Tool, type ToolAnswer, type ToolContext } from './tool.ts';
 
-const LISTED_OUTPUTS_MAX = 50;
+const LISTED_OUTPUTS_MAX = 40;
 const LISTED_SECTIONS_MAX = 100;
+const SECTION_NAME_CHARS_MAX = 60;
 
 const Key = Type.String({ minLength: 1, maxLength: 200, description: 'The storage key.' });
 const Offset = Type.Integer({ minimum: 0, default: 0, description: 'First character, from 0.' });
@@ -75,14 +77,14 @@ export const storedOutputTools: readonly Tool[] = [
           hint: 'No passage has any of these words; try others, or read pages.',
         });
       }
-      return jsonAnswer({
+      return boundedAnswer((charsMax) => ({
         key,
         passages: passages.map(({ offset, score, text }) => ({
           offset,
           score: Number(score.toFixed(3)),
-          text,
+          text: excerpt(text, charsMax),
         })),
-      });
+      }));
     },
   }),
   defineTool({
@@ -100,7 +102,7 @@ export const storedOutputTools: readonly Tool[] = [
     async run({ key, section, limit }, context) {
       const sections = sectionsOf(await readWhole(key, context));
       const names = sections.slice(0, LISTED_SECTIONS_MAX).map((each) => ({
-        name: each.name,
+        name: excerpt(each.name, SECTION_NAME_CHARS_MAX),
         level: each.level,
         size_chars: each.text.length,
       }));

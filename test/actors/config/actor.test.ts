@@ -1,0 +1,147 @@
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { config } from '../../../src/actors/config/protocol.ts';
+import { type EdgeActors, openEdgeActors } from '../../support/edge-actors.ts';
+
+const KEY = 'sk-live-0123456789abcdef';
+
+const settingsOf = (actors: EdgeActors) => actors.ask(config, 'settings', {});
+
+test('an update is stored, answers its keys, and takes effect at once and after a restart', async () => {
+  const actors = await openEdgeActors();
+  const answer = await actors.ask(config, 'update', {
+    providers: { openai: { api_key: KEY, timeout: 12.5 } },
+    chat: { max_tool_rounds: 3 },
+    unknown: { key: 1 },
+  });
+  expect(answer).toEqual({
+    status: 'ok',
+    message: '3 settings changed.',
+    updated: ['providers.openai.api_key', 'providers.openai.timeout', 'chat.max_tool_rounds'],
+  });
+  const expected = {
+    'providers.openai.api_key': KEY,
+    'providers.openai.timeout': 12.5,
+    'chat.max_tool_rounds': 3,
+    'chat.auto_continue_on_length': true,
+  };
+  expect(await settingsOf(actors)).toMatchObject(expected);
+  expect(await settingsOf(await actors.reopen())).toMatchObject(expected);
+});
+
+test('a refused update changes nothing and answers an error per key', async () => {
+  const actors = await openEdgeActors();
+  const refused = actors.ask(config, 'update', {
+    chat: { max_tool_rounds: 5 },
+    llm_settings: { top_p: 7 },
+    models: { roles: { summarizer: 'role:fast_utility' } },
+  });
+  await expect(refused).rejects.toMatchObject({
+    code: 'config_invalid',
+    kind: 'invalid',
+    details: {
+      errors: {
+        'llm_settings.top_p': 'must be a number from 0 to 1',
+        'models.roles.summarizer': 'must be provider:model, or empty',
+      },
+    },
+  });
+  expect((await settingsOf(actors))['chat.max_tool_rounds']).toBe(10);
+});
+
+test('the text of an error never holds the value that was refused', async () => {
+  const actors = await openEdgeActors();
+  const error: Error = await actors
+    .ask(config, 'update', { providers: { openai: { api_key: `${KEY} oops` } } })
+    .then(
+      () => new Error('taken'),
+      (error) => error,
+    );
+  expect(JSON.stringify({ ...error, message: error.message })).not.toContain(KEY);
+});
+
+test('the view shows no secret', async () => {
+  const actors = await openEdgeActors();
+  await actors.ask(config, 'update', { providers: { anthropic: { api_key: KEY } } });
+  const view = await actors.ask(config, 'view', {});
+  expect(view).toMatchObject({
+    providers: { anthropic: { api_key: '***cdef' } },
+    chat: { max_tool_rounds: 10 },
+  });
+  expect(JSON.stringify(view)).not.toContain(KEY);
+});
+
+test('no file of the data folder holds a secret in plain text', async () => {
+  const actors = await openEdgeActors();
+  await actors.ask(config, 'update', { providers: { anthropic: { api_key: KEY } } });
+  await actors.close();
+  const files = await readdir(actors.directory, { recursive: true, withFileTypes: true });
+  const contents = await Promise.all(
+    files.filter((file) => file.isFile()).map((file) => readFile(join(file.parentPath, file.name), 'latin1')),
+  );
+  expect(contents.length).toBeGreaterThan(1);
+  for (const content of contents) expect(content.includes(KEY)).toBe(false);
+});
+
+test('the environment gives the first value only', async () => {
+  const environment = {
+    OPENAI_API_KEY: ' sk-env ',
+    ANTHROPIC_API_KEY: '',
+    LMSTUDIO_BASE_URL: 'http://127.0.0.1:1234/v1',
+  };
+  const first = await openEdgeActors({ environment });
+  expect(await settingsOf(first)).toMatchObject({
+    'providers.openai.api_key': 'sk-env',
+    'providers.anthropic.api_key': null,
+    'providers.lmstudio.base_url': 'http://127.0.0.1:1234/v1',
+  });
+  await first.ask(config, 'update', {
+    providers: { openai: { api_key: 'sk-user' }, lmstudio: { base_url: null } },
+  });
+
+  const second = await first.reopen({ environment: { ...environment, ANTHROPIC_API_KEY: 'sk-late' } });
+  expect(await settingsOf(second)).toMatchObject({
+    'providers.openai.api_key': 'sk-user',
+    'providers.lmstudio.base_url': null,
+    'providers.anthropic.api_key': 'sk-late',
+  });
+});
+
+test('a value of the environment that does not fit is passed over', async () => {
+  const actors = await openEdgeActors({
+    environment: { OPENAI_API_KEY: 'two words', LMSTUDIO_BASE_URL: 'nowhere' },
+  });
+  expect(await settingsOf(actors)).toMatchObject({
+    'providers.openai.api_key': null,
+    'providers.lmstudio.base_url': null,
+  });
+});
+
+test('secrets sealed with a key that is lost count as not set; all else is kept', async () => {
+  const actors = await openEdgeActors();
+  await actors.ask(config, 'update', {
+    providers: { openai: { api_key: KEY } },
+    chat: { max_tool_rounds: 4 },
+  });
+  await actors.close();
+  await rm(join(actors.directory, 'secrets.key'));
+  expect(await settingsOf(await actors.reopen())).toMatchObject({
+    'providers.openai.api_key': null,
+    'chat.max_tool_rounds': 4,
+  });
+});
+
+test('updates at the same time all take effect', async () => {
+  const actors = await openEdgeActors();
+  await Promise.all([
+    ...Array.from({ length: 20 }, (_, at) =>
+      actors.ask(config, 'update', { chat: { max_tool_rounds: at + 1 } }),
+    ),
+    actors.ask(config, 'update', { preferences: { default_model: 'openai:a' } }),
+  ]);
+  expect(await settingsOf(actors)).toMatchObject({
+    'chat.max_tool_rounds': 20,
+    'preferences.default_model': 'openai:a',
+  });
+});
