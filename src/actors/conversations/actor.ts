@@ -7,7 +7,8 @@
 //   there are in all.
 // - A deletion answers when nothing is left. One that was cut short goes on after the next start.
 // - `deleted.postgres_rows` and `redis_keys` are names of the wire format: rows, and parts of the working memory.
-// - An id or a channel too long to be filed is unknown to a reader and invalid to a writer.
+// - An id or a channel that cannot be filed (empty, too long, half a character) is unknown to a reader and invalid to a
+//   writer.
 
 import { type Fault, isFault } from '../../std/errors.ts';
 import { type ActorContext, actor, type Handlers } from '../../supervisor/actor.ts';
@@ -26,6 +27,7 @@ import {
   ROWS_PER_APPEND_MAX,
   viewRecord,
 } from './record.ts';
+import '../services.ts';
 import { openConversationStore, type Removed } from './store.ts';
 import { type Generation, SEARCH_LIMIT_MAX } from './transcript.ts';
 import {
@@ -94,8 +96,8 @@ function setUpConversations(context: ActorContext<typeof conversations>): Handle
         limit: Math.min(limit, LIST_LIMIT_MAX),
         offset,
       };
-      const isKnowable = (channel ?? '').length <= CHANNEL_LENGTH_MAX;
-      const { entries, total } = isKnowable ? store.page(page) : { entries: [], total: 0 };
+      const isFiled = channel === undefined || isFileable(channel, CHANNEL_LENGTH_MAX);
+      const { entries, total } = isFiled ? store.page(page) : { entries: [], total: 0 };
       const rows = entries.map(({ conversationId, record }) => viewRecord(conversationId, record));
       return { conversations: rows, total, limit: page.limit, offset };
     },
@@ -158,7 +160,8 @@ function setUpConversations(context: ActorContext<typeof conversations>): Handle
 
     async append({ conversation_id, run_id, channel, rows }) {
       mustBeFileable(conversation_id);
-      if (channel.length > CHANNEL_LENGTH_MAX) throw invalid('channel is too long');
+      if (!isFileable(channel, CHANNEL_LENGTH_MAX))
+        throw invalid('channel is empty, too long or not well formed');
       if (rows.length > ROWS_PER_APPEND_MAX) throw invalid(`a turn has at most ${ROWS_PER_APPEND_MAX} rows`);
       const [first, ...rest] = rows.map(keptRow);
       if (first === undefined) return { firstIndex: find(conversation_id)?.rowCount ?? 0 };
@@ -222,13 +225,13 @@ function unknownConversation(): Fault {
   return conversation_not_found('Unknown conversation');
 }
 
-/** Keys have a bounded length; ids come from clients and models. */
-function isFileable(conversationId: string): boolean {
-  return conversationId.length > 0 && conversationId.length <= CONVERSATION_ID_LENGTH_MAX;
+/** Ids come from clients and models; a key of the store has a bounded length and holds whole characters only. */
+function isFileable(name: string, lengthMax = CONVERSATION_ID_LENGTH_MAX): boolean {
+  return name.length > 0 && name.length <= lengthMax && name.isWellFormed();
 }
 
 function mustBeFileable(conversationId: string): void {
-  if (!isFileable(conversationId)) throw invalid('the conversation id is empty or too long');
+  if (!isFileable(conversationId)) throw invalid('the conversation id is empty, too long or not well formed');
 }
 
 /** What storage refuses for good reason (a full disk) is the caller's to try again; anything else is a bug. */
