@@ -46,13 +46,13 @@ main().catch((error) => {
 
 async function main() {
   if (reasonToInstall() === undefined) return;
-  const releaseLock = await acquireInstallLock(path.join(root, '.install-lock'), say);
+  const lock = await acquireInstallLock(path.join(root, '.install-lock'), say);
   try {
     // Whoever held the lock before may have installed everything.
     const reason = reasonToInstall();
     if (reason === undefined) return;
     say(`${reason}: installing the packages of package-lock.json (npm ci).`);
-    await install();
+    await install(lock);
     const stillWrong = reasonToInstall();
     if (stillWrong !== undefined) {
       throw new Error(
@@ -60,7 +60,7 @@ async function main() {
       );
     }
   } finally {
-    releaseLock();
+    lock.release();
   }
 }
 
@@ -76,18 +76,10 @@ function reasonToInstall() {
   for (const [location, { version, integrity, optional, devOptional }] of Object.entries(wanted)) {
     if (location === '') continue;
     const present = installed[location];
-    if (present === undefined) {
-      // Left out by npm where it does not fit the platform.
-      if (optional || devOptional) continue;
-      return `${location} is missing`;
-    }
-    if (
-      present.version !== version ||
-      present.integrity !== integrity ||
-      !existsSync(path.join(root, location))
-    ) {
-      return `${location} is stale`;
-    }
+    // Left out by npm where it does not fit the platform.
+    if (present === undefined && (optional || devOptional)) continue;
+    if (present === undefined || !existsSync(path.join(root, location))) return `${location} is missing`;
+    if (present.version !== version || present.integrity !== integrity) return `${location} is stale`;
   }
   const version = spawnSync(pinnedNode, ['--version'], {
     encoding: 'utf8',
@@ -105,28 +97,35 @@ function packagesOf(lockfile) {
   }
 }
 
-function install() {
+function install(lock) {
   const [command, args] = npmCommand();
   // Development packages always: the pinned Node is one of them, also for NODE_ENV=production.
   const npm = spawn(
     command,
     [...args, 'ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'],
-    {
-      cwd: root,
-      env: environmentOfInstall(),
-      stdio: ['ignore', 2, 2],
-    },
+    // A process group of its own, so that all of it can be ended.
+    { cwd: root, env: environmentOfInstall(), stdio: ['ignore', 2, 2], detached: true },
   );
-  // A terminal interrupts npm as well; a signal sent to this process alone is passed on, and npm's end is awaited.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => npm.kill(signal));
+  if (npm.pid !== undefined) lock.shareWith(npm.pid);
+  // npm goes on after a polite signal. Killing it is safe: what it leaves is incomplete, and the next start begins anew.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => killGroup(npm));
   return new Promise((resolve, reject) => {
     npm.once('error', (error) => reject(new Error(`npm could not be started (${error.message}).`)));
     npm.once('exit', (code, signal) => {
       if (code === 0) resolve();
-      else
-        reject(new Error(`npm ci failed (${signal ?? `exit code ${code}`}): its own words above say why.`));
+      else if (signal !== null)
+        reject(new Error('the install was interrupted; the next start begins it anew.'));
+      else reject(new Error(`npm ci failed (exit code ${code}): its own words above say why.`));
     });
   });
+}
+
+function killGroup(npm) {
+  try {
+    process.kill(-npm.pid, 'SIGKILL');
+  } catch {
+    // It ended by itself.
+  }
 }
 
 /** The npm that runs this script, on a Node outside of node_modules, which npm ci is about to delete. */

@@ -1,13 +1,21 @@
 // Install lock: a folder that exists while one process installs the packages of this checkout.
 //
-// L1 The holder is the one file in it, named by the process id. To take the lock over from a dead process is to delete its
-//    file: of several who try, the file system lets exactly one succeed.
+// L1 The holder is the one file in it, named by its process id; inside is the id of the npm that works for it. When both
+//    are dead, to take the lock over is to delete the file: of several who try, the file system lets exactly one succeed.
 // L2 A folder without a holder belongs to nobody yet: it is removed, which succeeds only while it is empty.
 // L3 Nobody waits longer than WAIT_MS_MAX.
 
 'use strict';
 
-const { mkdirSync, readdirSync, rmdirSync, statSync, unlinkSync, writeFileSync } = require('node:fs');
+const {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} = require('node:fs');
 const path = require('node:path');
 const { setTimeout: pause } = require('node:timers/promises');
 
@@ -16,7 +24,7 @@ const POLL_MS = 200;
 /** Between making the folder and writing the holder's file there are microseconds; this allows for a stopped process. */
 const HOLDERLESS_MS_MAX = 5_000;
 
-/** Resolves to the release, once this process is the holder. */
+/** Resolves when this process is the holder. `shareWith` keeps the lock while that process lives, whatever becomes of this one. */
 async function acquireInstallLock(folder, say) {
   const mine = path.join(folder, String(process.pid));
   const giveUpAtMs = Date.now() + WAIT_MS_MAX;
@@ -31,9 +39,12 @@ async function acquireInstallLock(folder, say) {
     told = true;
     await pause(POLL_MS);
   }
-  return () => {
-    attempt(() => unlinkSync(mine));
-    attempt(() => rmdirSync(folder));
+  return {
+    shareWith: (processId) => writeFileSync(mine, String(processId)),
+    release() {
+      attempt(() => unlinkSync(mine));
+      attempt(() => rmdirSync(folder));
+    },
   };
 }
 
@@ -53,7 +64,9 @@ function takeOver(folder, mine) {
     if (ageMsOf(folder) > HOLDERLESS_MS_MAX) attempt(() => rmdirSync(folder)); // L2
     return false;
   }
-  if (isAlive(Number(holder)) || !attempt(() => unlinkSync(path.join(folder, holder)))) return false; // L1
+  const theirs = path.join(folder, holder);
+  if (isAlive(Number(holder)) || isAlive(workerOf(theirs)) || !attempt(() => unlinkSync(theirs)))
+    return false; // L1
   return signIn(folder, mine);
 }
 
@@ -65,7 +78,17 @@ function signIn(folder, mine) {
   return false;
 }
 
+/** Zero when there is none, or none yet. */
+function workerOf(file) {
+  try {
+    return Number(readFileSync(file, 'utf8'));
+  } catch {
+    return 0;
+  }
+}
+
 function isAlive(processId) {
+  if (!Number.isInteger(processId) || processId <= 0) return false;
   try {
     process.kill(processId, 0);
     return true;
