@@ -8,9 +8,10 @@ import type { Storage, Transaction } from '../../storage/contract.ts';
 import { pageOf } from './page.ts';
 import { TOOL_OUTPUT_LIFETIME_MS } from './protocol.ts';
 
-export const OUTPUT_CHARS_MAX = 8 * 1024 * 1024;
-export const OUTPUTS_MAX = 2_000;
-export const CHARS_TOTAL_MAX = 256 * 1024 * 1024;
+/** What can be searched or parsed in about a tenth of a second, on the thread that serves everyone. */
+const OUTPUT_CHARS_MAX = 4 * 1024 * 1024;
+const OUTPUTS_MAX = 2_000;
+const CHARS_TOTAL_MAX = 256 * 1024 * 1024;
 
 export interface KeptOutput {
   readonly key: string;
