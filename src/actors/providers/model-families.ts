@@ -56,3 +56,10 @@ export function isReasoningModel(modelId: string): boolean {
 function localName(modelId: string): string {
   return modelId.slice(modelId.lastIndexOf('/') + 1).toLowerCase();
 }
+
+/** False for models that make no conversation: embeddings, speech, images, moderation. */
+export function isChatModel(modelId: string): boolean {
+  return !/embed|whisper|transcribe|tts|dall-e|image|moderation|rerank|realtime|audio|sora|bge-/i.test(
+    modelId,
+  );
+}
