@@ -50,7 +50,7 @@ export function routeSchema(binding: Binding, sources: MessageSources, operation
     response: {
       ...goodAnswer(binding),
       ...declaredFailures(binding),
-      default: { description: 'A failure', ...ERROR_BODY },
+      default: { 'x-response-description': 'Any other failure', ...ERROR_BODY },
     },
   };
 }
@@ -74,7 +74,7 @@ function goodAnswer(binding: Binding): Record<string, unknown> {
   }
   const { reply } = binding.contract;
   const schema = reply === undefined ? {} : plainSchema(reply as JsonSchema);
-  return { [status]: { description: 'Done', ...schema } };
+  return { [status]: { 'x-response-description': 'Done', ...schema } };
 }
 
 /** Faults that share a status are told apart by their sentence, and listed by their code. */
@@ -85,6 +85,9 @@ function declaredFailures(binding: Binding): Record<string, unknown> {
     codesByStatus.set(status, [...(codesByStatus.get(status) ?? []), code]);
   }
   return Object.fromEntries(
-    [...codesByStatus].map(([status, codes]) => [status, { description: codes.join(', '), ...ERROR_BODY }]),
+    [...codesByStatus].map(([status, codes]) => [
+      status,
+      { 'x-response-description': codes.join(', '), ...ERROR_BODY },
+    ]),
   );
 }

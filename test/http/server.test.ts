@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { bind } from '../../src/http/route.ts';
+import { Type } from '../../src/std/schema.ts';
+import { call, protocol } from '../../src/supervisor/protocol.ts';
+import { ActorDoorDouble } from '../support/actor-door.ts';
+import { openEdge, rawConnection } from './edge.ts';
+import { ManualClock } from './manual-clock.ts';
+
+const probe = protocol('probe', {
+  read: call({ request: Type.Object({}), reply: Type.Object({ n: Type.Integer() }) }),
+});
+const bindings = [bind('GET', '/api/probe', probe, 'read')];
+
+/** Answers when the test says so. */
+function heldDoor() {
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<{ n: number }>();
+  const door = new ActorDoorDouble().seat(probe, {
+    read: () => {
+      asked.resolve();
+      return answer.promise;
+    },
+  });
+  return { door, asked: asked.promise, answer: answer.resolve };
+}
+
+test('a port of 0 is a free one, and a taken one is refused', async () => {
+  const door = new ActorDoorDouble().seat(probe, { read: () => ({ n: 1 }) });
+  const { port } = await openEdge(door, bindings);
+  expect(port).toBeGreaterThan(0);
+  await expect(openEdge(door, bindings, { port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+});
+
+test('closing lets a running request finish, and takes no new one', async () => {
+  const { door, asked, answer } = heldDoor();
+  const { edge, send, url } = await openEdge(door, bindings);
+  const running = send('GET', '/api/probe');
+  await asked;
+  const closed = edge.close();
+  await expect.poll(() => fetch(`${url}/api/probe`).catch(() => 'refused')).toBe('refused');
+  answer({ n: 7 });
+  expect((await running).body).toEqual({ n: 7 });
+  await closed;
+});
+
+test('closing cuts a request that takes too long', async () => {
+  const clock = new ManualClock();
+  const { door, asked } = heldDoor();
+  const { edge, send } = await openEdge(door, bindings, { clock, closeWithinMs: 4_000 });
+  const running = send('GET', '/api/probe').catch(() => 'cut');
+  await asked;
+  const closed = edge.close();
+  clock.advance(4_000);
+  await closed;
+  expect(await running).toBe('cut');
+  expect(clock.timerCount).toBe(0);
+});
+
+test('closing does not wait for a connection that never said anything', async () => {
+  const { edge, port } = await openEdge(heldDoor().door, bindings);
+  const socket = await rawConnection(port, 'GET /api/pro');
+  const ended = new Promise((resolve) => socket.once('close', resolve));
+  socket.resume();
+  await edge.close();
+  await ended;
+});
