@@ -3,7 +3,7 @@
 // W2 Closing is bounded: no new connections, open streams end, running requests get CLOSE_WITHIN_MS, then they are cut.
 
 import Fastify, { type FastifyInstance } from 'fastify';
-import { type Clock, systemClock } from '../std/clock.ts';
+import { type Clock, systemClock, type Timer } from '../std/clock.ts';
 import { type AllowedOrigins, allowedOrigins, allowOrigins } from './cors.ts';
 import { answerFailure, edgeFaults } from './errors.ts';
 import { type TroupePluginOptions, troupePlugin } from './plugin.ts';
@@ -15,6 +15,7 @@ const URL_PARAMETER_LENGTH_MAX = 600;
 /** Each connection is a file descriptor, of which a process has about 20,000. */
 const CONNECTIONS_MAX = 16_000;
 const CLOSE_WITHIN_MS = 4_000;
+const IDLE_SWEEP_INTERVAL_MS = 20;
 
 export interface HttpEdgeOptions extends TroupePluginOptions {
   readonly host: string;
@@ -66,9 +67,17 @@ function pathOf(url: string): string {
 
 async function closeWithin(app: FastifyInstance, clock: Clock, withinMs: number): Promise<void> {
   const cut = clock.startTimer(withinMs, () => app.server.closeAllConnections());
+  // Node ends the connections that are idle when the closing begins; those that fall idle later are left to us.
+  let sweep: Timer;
+  const sweepIdle = (): void => {
+    app.server.closeIdleConnections();
+    sweep = clock.startTimer(IDLE_SWEEP_INTERVAL_MS, sweepIdle);
+  };
+  sweep = clock.startTimer(IDLE_SWEEP_INTERVAL_MS, sweepIdle);
   try {
     await app.close();
   } finally {
     cut.cancel();
+    sweep.cancel();
   }
 }
