@@ -1,0 +1,73 @@
+// The double itself: others trust its timing and its process.
+
+import { expect, test } from 'vitest';
+import { startProviderDouble } from './provider-double.ts';
+import { startProviderDoubleProcess } from './provider-double-process.ts';
+
+const ask = (baseUrl: string, body: object = {}): Promise<Response> =>
+  fetch(`${baseUrl}/chat/completions`, {
+    method: 'POST',
+    body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hello you' }], ...body }),
+  });
+
+test('chunks keep their pace, and lateness does not add up', async () => {
+  const double = await startProviderDouble({
+    script: { text: Array.from({ length: 40 }, (_, n) => `${n} `), chunkDelayMs: 5 },
+  });
+  const startedMs = performance.now();
+  await (await ask(double.baseUrl, { stream: true })).text();
+  const tookMs = performance.now() - startedMs;
+  expect(tookMs).toBeGreaterThan(195);
+  expect(tookMs).toBeLessThan(400);
+  await double.stop();
+});
+
+test('a blocking request gets one answer', async () => {
+  const double = await startProviderDouble({ script: { text: 'four words are here' } });
+  const answer = (await (await ask(double.baseUrl)).json()) as {
+    choices: { message: { content: string } }[];
+    usage: object;
+  };
+  expect(answer.choices[0]?.message.content).toBe('four words are here');
+  expect(answer.usage).toMatchObject({ completion_tokens: 4 });
+  await double.stop();
+});
+
+test('a queue that is used up says so', async () => {
+  const double = await startProviderDouble({ script: [{ text: 'only' }] });
+  expect((await ask(double.baseUrl)).status).toBe(200);
+  const second = await ask(double.baseUrl);
+  expect(second.status).toBe(500);
+  expect(await second.text()).toContain('no reply left');
+  await double.stop();
+});
+
+test('rules decide by the conversation', async () => {
+  const double = await startProviderDouble({
+    script: {
+      rules: [
+        { when: { lastRole: 'tool' }, reply: { text: 'after the tool' } },
+        { when: { lastText: 'hello' }, reply: { text: 'greeting' } },
+      ],
+    },
+  });
+  expect(await (await ask(double.baseUrl)).text()).toContain('greeting');
+  const messages = [{ role: 'tool', content: 'found' }];
+  expect(await (await ask(double.baseUrl, { messages })).text()).toContain('after the tool');
+  await double.stop();
+});
+
+test('in a process of its own it serves two hundred streams at once and tells what it did', async () => {
+  const double = await startProviderDoubleProcess({
+    script: { text: Array.from({ length: 20 }, (_, n) => `token${n} `), chunkDelayMs: 5 },
+  });
+  const texts = await Promise.all(
+    Array.from({ length: 200 }, async () => (await ask(double.baseUrl, { stream: true })).text()),
+  );
+  for (const text of texts) expect(text).toMatch(/token19 .*\[DONE\]\n\n$/s);
+  const stats = await double.stats();
+  expect(stats).toMatchObject({ requestCount: 200, openCount: 0 });
+  expect(stats.cpuMs).toBeGreaterThan(0);
+  await double.stop();
+  await expect(ask(double.baseUrl)).rejects.toThrow();
+});
