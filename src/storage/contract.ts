@@ -1,8 +1,10 @@
 // Storage: what the rest of Troupe may ask of it. One LMDB environment, opened by every thread that needs it.
 // S1 Reads are synchronous and see every committed write of every thread.
-// S2 Writes go through `write`, all or nothing; the callback sees its own writes and must not await.
+// S2 Writes go through `write`, all or nothing; the callback sees its own writes and must not await. It may be called
+//    again when another thread changed what it read: it has no effect but its result and what it does with `tx`.
 // S3 Two durability classes: `committed` survives a crash of the process (kill -9), `flushed` survives a loss of power.
-// S4 Values are plain data (msgpack). Keys are strings, finite numbers, booleans, or arrays of these, and sort in that order.
+// S4 Values are plain data (msgpack). Keys are strings, finite numbers, booleans, or arrays of these, and sort in that
+//    order; an array of one part is the same key as that part. Bounds may also be infinite.
 
 export type Durability = 'committed' | 'flushed';
 
@@ -10,10 +12,12 @@ export type KeyPart = string | number | boolean;
 export type Key = KeyPart | readonly KeyPart[];
 
 export interface RangeOptions {
-  /** Inclusive start (of the scan's own direction). */
+  /** Inclusive start (of the scan's own direction); takes in all keys that begin with it. */
   readonly start?: Key;
   /** Exclusive end. */
   readonly end?: Key;
+  /** Only keys that begin with it. */
+  readonly prefix?: Key;
   readonly reverse?: boolean;
   readonly limit?: number;
   readonly offset?: number;

@@ -1,0 +1,174 @@
+// Commit queue: brings the writers of one thread together. While a commit is on its way, the next one gathers.
+// Q1 One commit at a time: what comes later is decided on what is committed.
+// Q2 A change that was decided on data which another thread has changed meanwhile is decided again. Rare, because the
+//    actor that owns a table is the one that writes it; and harmless, because changes have no effect but their commit.
+// Q3 A commit that fails takes the appends behind it along: none may land behind a gap.
+// Q4 An outcome, an error of the change included, is told only when the data it rests on is committed.
+
+import { AssertionFailed, assert } from '../std/assert.ts';
+import type { Durability } from './contract.ts';
+import { Draft } from './draft.ts';
+import type { Change, Environment } from './environment.ts';
+import { storageFaults } from './faults.ts';
+
+/** More than this many writers of one thread that wait at once are a flood, not a burst. */
+const WAITING_WRITES_MAX = 20_000;
+const WAITING_APPEND_BYTES_MAX = 256 * 1024 * 1024;
+/** Bounds of one commit: how long a thread is busy deciding, and what the engine holds in memory. */
+const WRITES_PER_COMMIT_MAX = 256;
+const APPEND_BYTES_PER_COMMIT_MAX = 16 * 1024 * 1024;
+/** Each attempt loses only when another thread's commit won, so the threads together always move on. */
+const ATTEMPTS_MAX = 100;
+
+type Outcome =
+  | { readonly kind: 'done'; readonly result: unknown }
+  | { readonly kind: 'threw'; readonly error: unknown };
+
+interface Settle {
+  readonly resolve: (result: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Write extends Settle {
+  readonly durability: Durability;
+  readonly change: (draft: Draft) => unknown;
+  attempts: number;
+}
+
+interface Append extends Settle {
+  readonly durability: Durability;
+  readonly changes: readonly Change[];
+  readonly bytes: number;
+}
+
+export class CommitQueue {
+  readonly #environment: Environment;
+  #writes: Write[] = [];
+  #appends: Append[] = [];
+  #appendBytes = 0;
+  #working: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  /** Changes without conditions, in the order of the calls. */
+  append(durability: Durability, changes: readonly Change[]): Promise<void> {
+    this.#assertOpen();
+    const bytes = changes.reduce((sum, { key, value }) => sum + key.length + (value?.length ?? 0), 0);
+    if (this.#appendBytes + bytes > WAITING_APPEND_BYTES_MAX && this.#appends.length > 0) {
+      return Promise.reject(storageFaults.storage_busy('too many bytes wait to be written'));
+    }
+    return new Promise<void>((resolve, reject) => {
+      this.#appends.push({ durability, changes, bytes, resolve: resolve as Settle['resolve'], reject });
+      this.#appendBytes += bytes;
+      this.#wake();
+    });
+  }
+
+  /** @throws Fault storage_full, storage_busy, storage_damaged; and what `change` throws. */
+  write<Result>(durability: Durability, change: (draft: Draft) => Result): Promise<Result> {
+    this.#assertOpen();
+    if (this.#writes.length >= WAITING_WRITES_MAX) {
+      return Promise.reject(storageFaults.storage_busy('too many writes wait'));
+    }
+    return new Promise<Result>((resolve, reject) => {
+      this.#writes.push({ durability, change, attempts: 0, resolve: resolve as Settle['resolve'], reject });
+      this.#wake();
+    });
+  }
+
+  /** Resolves when nothing waits any more. */
+  async idle(): Promise<void> {
+    while (this.#working !== undefined) await this.#working;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.idle();
+  }
+
+  #assertOpen(): void {
+    assert(!this.#closed, 'nothing is written to a closed storage');
+  }
+
+  #wake(): void {
+    this.#working ??= this.#work();
+  }
+
+  async #work(): Promise<void> {
+    // Writers that run in the same turn share the commit.
+    await Promise.resolve();
+    while (this.#writes.length > 0 || this.#appends.length > 0) {
+      await this.#commit(this.#nextAppends(), this.#writes.splice(0, WRITES_PER_COMMIT_MAX));
+    }
+    this.#working = undefined;
+  }
+
+  #nextAppends(): Append[] {
+    let bytes = 0;
+    let count = 0;
+    for (const append of this.#appends) {
+      if (count > 0 && bytes + append.bytes > APPEND_BYTES_PER_COMMIT_MAX) break;
+      bytes += append.bytes;
+      count += 1;
+    }
+    this.#appendBytes -= bytes;
+    return this.#appends.splice(0, count);
+  }
+
+  /** Settles everyone it was given, or puts them back in the queue; never throws. */
+  async #commit(appends: readonly Append[], writes: readonly Write[]): Promise<void> {
+    try {
+      const draft = new Draft(this.#environment);
+      const outcomes = writes.map((write) => decide(draft, write));
+      const commit = draft.toCommit(appends.flatMap(({ changes }) => changes));
+      const isEmpty = appends.length === 0 && draft.isEmpty();
+      const held = isEmpty || (await this.#environment.commit(commit));
+      if ([...appends, ...writes].some(({ durability }) => durability === 'flushed')) {
+        await this.#environment.flush();
+      }
+      for (const append of appends) append.resolve(undefined as never);
+      if (!held) this.#decideAgain(writes);
+      else for (const [index, write] of writes.entries()) tell(write, outcomes[index] as Outcome);
+    } catch (error) {
+      for (const waiting of [...appends, ...writes]) waiting.reject(error);
+      for (const append of this.#appends.splice(0)) append.reject(error); // Q3
+      this.#appendBytes = 0;
+    }
+  }
+
+  #decideAgain(writes: readonly Write[]): void {
+    const again: Write[] = [];
+    for (const write of writes) {
+      write.attempts += 1;
+      if (write.attempts < ATTEMPTS_MAX) again.push(write);
+      else
+        write.reject(
+          storageFaults.storage_busy(`the data changed in each of ${ATTEMPTS_MAX} attempts to write`),
+        );
+    }
+    this.#writes.unshift(...again);
+  }
+}
+
+function decide(draft: Draft, write: Write): Outcome {
+  const mark = draft.mark();
+  try {
+    const result = write.change(draft);
+    if (result instanceof Promise) {
+      result.catch(() => {}); // Its failure is told below.
+      throw new AssertionFailed('a change must not await: it is decided at once');
+    }
+    return { kind: 'done', result };
+  } catch (error) {
+    draft.undoTo(mark);
+    return { kind: 'threw', error };
+  }
+}
+
+function tell(write: Write, outcome: Outcome): void {
+  if (outcome.kind === 'done') write.resolve(outcome.result as never);
+  else write.reject(outcome.error);
+}

@@ -1,0 +1,202 @@
+// Draft: the changes of one commit before it is made: an overlay on what is committed, seen by those who make it.
+// D1 Whoever reads through a draft sees its changes on top of one state of the committed data.
+// D2 A draft notes the version of every collection it touched; it is committed only if none of them has moved.
+// D3 `undoTo` takes back what came after a mark, so that one change of several can fail alone.
+
+import { assert } from '../std/assert.ts';
+import { decodeValue, encodeValue } from './codec.ts';
+import type { ByteRange, Change, Commit, Environment, Pair, ScanOptions } from './environment.ts';
+
+/** Figures about a collection, kept exactly: `{ count: 3 }`. */
+export type Totals = Readonly<Record<string, number>>;
+
+/** Byte keys and values of collections, as they are committed or as a draft would have them. */
+export interface View {
+  /** The bytes are lent until the next read. */
+  get(collection: string, key: Buffer): Buffer | undefined;
+  scan(collection: string, range: ByteRange, options?: ScanOptions): Iterable<Pair>;
+  totals(collection: string): Totals;
+}
+
+export function committedView(environment: Environment): View {
+  return {
+    get(_collection, key) {
+      environment.refresh();
+      return environment.read('rows', key);
+    },
+    scan: (_collection, range, options) => environment.scan('rows', range, { ...options, fresh: true }),
+    totals(collection) {
+      environment.refresh();
+      return readTotals(environment.stamp(collection).note);
+    },
+  };
+}
+
+interface Pending {
+  readonly key: Buffer;
+  readonly value: Buffer | undefined;
+}
+
+interface Touched {
+  readonly version: number | undefined;
+  totals: Totals;
+  changed: boolean;
+}
+
+export class Draft implements View {
+  readonly #environment: Environment;
+  /** By the key's bytes as Latin-1 text, whose order is theirs. */
+  readonly #pending = new Map<string, Pending>();
+  readonly #touched = new Map<string, Touched>();
+  readonly #undo: (() => void)[] = [];
+  #sortedNames: string[] | undefined;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+    environment.refresh();
+  }
+
+  get(collection: string, key: Buffer): Buffer | undefined {
+    this.#touch(collection);
+    const pending = this.#pending.get(nameOf(key));
+    return pending === undefined ? this.#environment.read('rows', key) : pending.value;
+  }
+
+  *scan(collection: string, range: ByteRange, options: ScanOptions = {}): Iterable<Pair> {
+    this.#touch(collection);
+    const { reverse = false } = options;
+    const names = this.#namesIn(range);
+    if (reverse) names.reverse();
+    let next = 0;
+    for (const pair of this.#environment.scan('rows', range, { ...options, fresh: false })) {
+      const name = nameOf(pair.key);
+      for (; next < names.length && isBefore(names[next], name, reverse); next += 1) {
+        yield* this.#pendingPair(names[next]);
+      }
+      if (names[next] === name) next += 1;
+      if (this.#pending.has(name)) yield* this.#pendingPair(name);
+      else yield pair;
+    }
+    for (; next < names.length; next += 1) yield* this.#pendingPair(names[next]);
+  }
+
+  totals(collection: string): Totals {
+    return this.#touch(collection).totals;
+  }
+
+  put(collection: string, key: Buffer, value: Buffer): void {
+    this.#change(collection, { key, value });
+  }
+
+  remove(collection: string, key: Buffer): void {
+    this.#change(collection, { key, value: undefined });
+  }
+
+  addToTotals(collection: string, differences: Totals): void {
+    const touched = this.#touch(collection);
+    const { totals: before, changed } = touched;
+    const after: Record<string, number> = { ...before };
+    for (const [name, difference] of Object.entries(differences)) {
+      after[name] = (after[name] ?? 0) + difference;
+    }
+    touched.totals = after;
+    touched.changed = true;
+    this.#undo.push(() => {
+      touched.totals = before;
+      touched.changed = changed;
+    });
+  }
+
+  mark(): number {
+    return this.#undo.length;
+  }
+
+  undoTo(mark: number): void {
+    assert(mark <= this.#undo.length, 'a mark lies behind');
+    while (this.#undo.length > mark) this.#undo.pop()?.();
+  }
+
+  isEmpty(): boolean {
+    return this.#undo.length === 0;
+  }
+
+  toCommit(unconditional: readonly Change[]): Commit {
+    const conditions = new Map<string, number | undefined>();
+    const notes = new Map<string, Buffer>();
+    if (this.isEmpty()) return { unconditional, conditions, conditional: [], notes };
+    for (const [collection, { version, totals, changed }] of this.#touched) {
+      conditions.set(collection, version);
+      if (changed) notes.set(collection, encodeValue(totals));
+    }
+    const conditional = Array.from(this.#pending.values(), (pending) => ({
+      space: 'rows' as const,
+      ...pending,
+    }));
+    return { unconditional, conditions, conditional, notes };
+  }
+
+  #touch(collection: string): Touched {
+    let touched = this.#touched.get(collection);
+    if (touched === undefined) {
+      const { version, note } = this.#environment.stamp(collection);
+      touched = { version, totals: readTotals(note), changed: false };
+      this.#touched.set(collection, touched);
+    }
+    return touched;
+  }
+
+  #change(collection: string, pending: Pending): void {
+    const touched = this.#touch(collection);
+    const { changed } = touched;
+    const name = nameOf(pending.key);
+    const before = this.#pending.get(name);
+    if (before === undefined) this.#sortedNames = undefined;
+    this.#pending.set(name, pending);
+    touched.changed = true;
+    this.#undo.push(() => {
+      touched.changed = changed;
+      if (before !== undefined) this.#pending.set(name, before);
+      else {
+        this.#pending.delete(name);
+        this.#sortedNames = undefined;
+      }
+    });
+  }
+
+  *#pendingPair(name: string | undefined): Iterable<Pair> {
+    const pending = name === undefined ? undefined : this.#pending.get(name);
+    if (pending?.value !== undefined) yield { key: pending.key, value: pending.value };
+  }
+
+  #namesIn(range: ByteRange): string[] {
+    this.#sortedNames ??= [...this.#pending.keys()].sort();
+    const names = this.#sortedNames;
+    return names.slice(
+      firstAtOrAfter(names, nameOf(range.lower)),
+      firstAtOrAfter(names, nameOf(range.upper)),
+    );
+  }
+}
+
+function readTotals(note: Buffer | undefined): Totals {
+  return note === undefined ? {} : decodeValue<Totals>(note);
+}
+
+function nameOf(key: Buffer): string {
+  return key.latin1Slice();
+}
+
+function isBefore(name: string | undefined, other: string, reverse: boolean): boolean {
+  return name !== undefined && (reverse ? name > other : name < other);
+}
+
+function firstAtOrAfter(names: readonly string[], bound: string): number {
+  let low = 0;
+  let high = names.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((names[middle] as string) < bound) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,111 @@
+// Storage: opens the contract for one thread. The primary thread comes first, workers join, the primary leaves last.
+// O1 The primary alone locks the folder and migrates. When it cannot start, it leaves nothing open and nothing locked.
+// O2 Nothing that was accepted is lost by closing.
+
+import { CommitQueue } from './commit-queue.ts';
+import type {
+  Durability,
+  FullText,
+  IndexDeclarations,
+  Journals,
+  Storage,
+  StorageOptions,
+  StorageStatistics,
+  Table,
+  TableDeclaration,
+  Transaction,
+} from './contract.ts';
+import { assertVersion, claimDataFolder, storeIn, writeVersion } from './data-folder.ts';
+import type { DataFolderLock } from './data-folder-lock.ts';
+import { committedView, type View } from './draft.ts';
+import { Environment } from './environment.ts';
+import { StoredFullText } from './full-text.ts';
+import { StoredJournals } from './journal.ts';
+import { latestVersionOf, MIGRATIONS, type Migration, migrate, storedVersion } from './migrations.ts';
+import { StoredTable } from './table.ts';
+import { decideIn } from './transaction.ts';
+
+/** @throws Fault storage_locked, storage_unwritable, storage_newer_version, storage_full, storage_damaged. */
+export function openStorage(options: StorageOptions): Promise<Storage> {
+  return openMigrated(options, MIGRATIONS);
+}
+
+/** `openStorage` with the migrations by hand. */
+export async function openMigrated(
+  { directory, primary }: StorageOptions,
+  migrations: readonly Migration[],
+): Promise<Storage> {
+  if (!primary) {
+    const joined = new Environment(storeIn(directory));
+    return new OpenStorage(joined, new CommitQueue(joined));
+  }
+
+  const latestVersion = latestVersionOf(migrations);
+  const lock = claimDataFolder(directory, latestVersion);
+  let environment: Environment | undefined;
+  try {
+    environment = new Environment(storeIn(directory));
+    assertVersion(storedVersion(environment), latestVersion, directory);
+    const queue = new CommitQueue(environment);
+    await migrate(environment, queue, migrations);
+    writeVersion(directory, latestVersion);
+    return new OpenStorage(environment, queue, lock);
+  } catch (error) {
+    await environment?.close();
+    lock.release();
+    throw error;
+  }
+}
+
+class OpenStorage implements Storage {
+  readonly #environment: Environment;
+  readonly #queue: CommitQueue;
+  readonly #lock: DataFolderLock | undefined;
+  readonly #committed: View;
+  #closing: Promise<void> | undefined;
+
+  constructor(environment: Environment, queue: CommitQueue, lock?: DataFolderLock) {
+    this.#environment = environment;
+    this.#queue = queue;
+    this.#lock = lock;
+    this.#committed = committedView(environment);
+  }
+
+  table<Value, Indexes extends IndexDeclarations<Value> = Record<never, never>>(
+    declaration: TableDeclaration<Value, Indexes>,
+  ): Table<Value, keyof Indexes & string> {
+    return new StoredTable<Value, keyof Indexes & string>(declaration, this.#committed);
+  }
+
+  journals<Value>(name: string): Journals<Value> {
+    return new StoredJournals<Value>(name, this.#environment, this.#queue);
+  }
+
+  fullText(name: string): FullText {
+    return new StoredFullText(name, this.#committed);
+  }
+
+  write<Result>(durability: Durability, change: (tx: Transaction) => Result): Promise<Result> {
+    return this.#queue.write(durability, (draft) => decideIn(draft, change));
+  }
+
+  async flushed(): Promise<void> {
+    await this.#queue.idle();
+    await this.#environment.flush();
+  }
+
+  statistics(): StorageStatistics {
+    return { bytesOnDisk: this.#environment.bytesOnDisk() };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#queue.close(); // O2
+    await this.#environment.close();
+    this.#lock?.release();
+  }
+}
