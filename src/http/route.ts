@@ -120,7 +120,7 @@ export interface OpeningOptions<P extends Protocol, Open extends CallsOf<P>, Nam
   extends BindOptions {
   /** The stream that is tailed once the call has answered. */
   readonly tail: Name;
-  readonly follow: (reply: ReplyFrom<P, Open>) => RequestTo<P, Name>;
+  readonly follow: (reply: ReplyFrom<P, Open>, message: RequestTo<P, Open>) => RequestTo<P, Name>;
   /** The frames that the edge itself writes first. */
   readonly first?: (reply: ReplyFrom<P, Open>) => readonly SseFrame[];
 }
@@ -146,10 +146,13 @@ export function bindOpening<P extends Protocol, Open extends CallsOf<P>, Name ex
       const actor = door.named(protocol);
       return async (given, signal) => {
         // Without the signal: what was started goes on when the one who started it has left.
-        const reply = await actor.ask(message, given as RequestTo<P, Open>);
+        const opening = given as RequestTo<P, Open>;
+        const reply = await actor.ask(message, opening);
         return {
           first: first?.(reply) ?? [],
-          batches: actor.stream(tail, follow(reply), { signal }) as AsyncIterator<readonly SseFrame[]>,
+          batches: actor.stream(tail, follow(reply, opening), { signal }) as AsyncIterator<
+            readonly SseFrame[]
+          >,
         };
       };
     },

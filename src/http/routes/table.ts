@@ -4,11 +4,13 @@ import type { Binding } from '../route.ts';
 import { configRoutes } from './config.ts';
 import { conversationRoutes } from './conversations.ts';
 import { providerRoutes } from './providers.ts';
+import { runRoutes } from './runs.ts';
 import { serviceRoutes } from './service.ts';
 import { toolOutputRoutes } from './tool-outputs.ts';
 
 export const routeTable: readonly Binding[] = [
   ...serviceRoutes,
+  ...runRoutes,
   ...conversationRoutes,
   ...toolOutputRoutes,
   ...providerRoutes,

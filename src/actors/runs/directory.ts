@@ -1,0 +1,71 @@
+// Directory: the live runs as the edge knows them. Pure bookkeeping, no I/O: which run is where, which host is free, who
+// waits for an answer.
+
+import type { Address } from '../../supervisor/protocol.ts';
+import type { RunOutcome } from './protocol.ts';
+
+export interface LiveRun {
+  readonly runId: string;
+  readonly sessionId: string;
+  readonly userId: string;
+  readonly host: Address;
+  /** Someone waits for the whole answer (blocking chat). */
+  readonly onSettled: ((outcome: RunOutcome) => void) | null;
+}
+
+export interface RunHostEntry {
+  readonly name: string;
+  readonly address: Address;
+  liveCount: number;
+}
+
+export class Directory {
+  readonly #runs = new Map<string, LiveRun>();
+  readonly #hosts = new Map<number, RunHostEntry>();
+
+  get liveCount(): number {
+    return this.#runs.size;
+  }
+
+  get sessionCount(): number {
+    return new Set(Array.from(this.#runs.values(), ({ sessionId }) => sessionId)).size;
+  }
+
+  find(runId: string): LiveRun | undefined {
+    return this.#runs.get(runId);
+  }
+
+  addHost(name: string, address: Address): void {
+    this.#hosts.set(address.actor, { name, address, liveCount: 0 });
+  }
+
+  /** Forgets the host; answers the runs that it took with it. */
+  loseHost(address: Address): readonly LiveRun[] {
+    this.#hosts.delete(address.actor);
+    return [...this.#runs.values()].filter(({ host }) => host.actor === address.actor);
+  }
+
+  /** The host with the fewest live runs; undefined while none is ready. */
+  freestHost(): RunHostEntry | undefined {
+    let freest: RunHostEntry | undefined;
+    for (const host of this.#hosts.values()) {
+      if (freest === undefined || host.liveCount < freest.liveCount) freest = host;
+    }
+    return freest;
+  }
+
+  add(run: LiveRun): void {
+    this.#runs.set(run.runId, run);
+    const host = this.#hosts.get(run.host.actor);
+    if (host !== undefined) host.liveCount += 1;
+  }
+
+  remove(runId: string): LiveRun | undefined {
+    const run = this.#runs.get(runId);
+    if (run === undefined) return undefined;
+    this.#runs.delete(runId);
+    const host = this.#hosts.get(run.host.actor);
+    if (host !== undefined) host.liveCount -= 1;
+    return run;
+  }
+}

@@ -1,0 +1,187 @@
+// ModelCall: one call of the model as part of a turn. Streams the text to the readers; waits, retries and says so.
+// W1 Before the first token a passing failure is tried again; after it, what has come is kept and the failure is told.
+// W2 A rate limit is waited for as long as the provider says, else 15, 30, 60, 120 s. Every wait is visible and ends with
+//    the turn.
+// W3 While the model is silent the readers hear that it is being waited for.
+
+import { errorText, type Fault, isFault } from '../../std/errors.ts';
+import {
+  type CompletionRequest,
+  type FinishReason,
+  type ModelMessage,
+  type ModelToolCall,
+  providers,
+} from '../providers/protocol.ts';
+import type { ToolDescription } from '../tools/protocol.ts';
+import { outputBudget } from './prompt.ts';
+import { estimateMessagesTokens, estimateTokens } from './tokens.ts';
+import { checkNotStopped, pause, type RoutedTurn, TurnStopped } from './turn-scope.ts';
+
+export interface ModelAnswer {
+  /** As the model wrote it, think tags included. */
+  readonly text: string;
+  readonly toolCalls: readonly ModelToolCall[];
+  readonly finish: FinishReason;
+  /** What cut the answer short after its first token. */
+  readonly failure: Fault | null;
+}
+
+const RATE_LIMIT_WAITS_MS = [15_000, 30_000, 60_000, 120_000];
+/** A provider that asks for more is not waited for: the turn would look dead. */
+const RETRY_AFTER_MAX_MS = 180_000;
+const RETRY_BACKOFF_MS = 500;
+const SILENCE_FIRST_MS = 20_000;
+const SILENCE_NEXT_MS = 30_000;
+
+/** @throws Fault of the provider when nothing came of it; TurnStopped */
+export async function callModel(
+  turn: RoutedTurn,
+  messages: readonly ModelMessage[],
+  tools: readonly ToolDescription[],
+): Promise<ModelAnswer> {
+  for (let attempt = 0; ; attempt += 1) {
+    checkNotStopped(turn);
+    turn.say('status', { phase: 'thinking', label: 'Thinking…' });
+    const call = new CallInProgress(turn, messages, tools);
+    try {
+      return await call.run();
+    } catch (error) {
+      if (turn.signal.aborted) throw new TurnStopped();
+      if (!isFault(error)) throw error;
+      reportHealth(turn, error);
+      if (call.hasOutput) return call.salvaged(error);
+      await waitBeforeRetry(turn, error, attempt);
+    }
+  }
+}
+
+class CallInProgress {
+  readonly #turn: RoutedTurn;
+  readonly #request: CompletionRequest;
+  readonly #inputEstimate: number;
+  #text = '';
+  #toolCalls: readonly ModelToolCall[] = [];
+  #finish: FinishReason = 'stop';
+  #isUsageKnown = false;
+
+  constructor(turn: RoutedTurn, messages: readonly ModelMessage[], tools: readonly ToolDescription[]) {
+    const { route, temperature } = turn;
+    this.#turn = turn;
+    this.#inputEstimate = estimateMessagesTokens(messages);
+    this.#request = {
+      connection: route.connection,
+      modelId: route.modelId,
+      messages,
+      tools,
+      temperature,
+      maxOutputTokens: outputBudget(route.contextWindow, route.maxOutputTokens, this.#inputEstimate),
+    };
+  }
+
+  get hasOutput(): boolean {
+    return this.#text !== '' || this.#toolCalls.length > 0;
+  }
+
+  async run(): Promise<ModelAnswer> {
+    const { completions, signal, journal, context, route } = this.#turn;
+    const stopWatching = this.#watchSilence();
+    try {
+      for await (const deltas of completions.stream('complete', this.#request, { signal })) {
+        stopWatching();
+        let text = '';
+        for (const delta of deltas) {
+          switch (delta.kind) {
+            case 'text':
+              text += delta.text;
+              break;
+            case 'tool_calls':
+              this.#toolCalls = delta.calls;
+              break;
+            case 'finish':
+              this.#finish = delta.reason;
+              if (delta.usage !== null) {
+                this.#isUsageKnown = true;
+                this.#turn.usage.add(delta.usage);
+              }
+              break;
+          }
+        }
+        if (text !== '') {
+          this.#text += text;
+          this.#turn.say('chunk', { content: text });
+        }
+        if (!journal.hasRoom) await journal.flushed();
+      }
+    } finally {
+      stopWatching();
+      this.#settleUsage();
+      this.#turn.transcript.wrote(this.#text);
+    }
+    context.tell(providers, 'met', { provider: route.connection.provider, healthy: true });
+    return { text: this.#text, toolCalls: this.#toolCalls, finish: this.#finish, failure: null };
+  }
+
+  /** W1: a half tool call is not run, half a text is kept. */
+  salvaged(failure: Fault): ModelAnswer {
+    const note = `\n\n[The answer was cut short: ${failure.message}]`;
+    this.#turn.say('chunk', { content: note });
+    this.#turn.transcript.wrote(note);
+    return { text: this.#text + note, toolCalls: [], finish: 'error', failure };
+  }
+
+  #settleUsage(): void {
+    if (this.#isUsageKnown || !this.hasOutput) return;
+    this.#turn.usage.add({
+      inputTokens: this.#inputEstimate,
+      outputTokens: estimateTokens(this.#text),
+      reasoningTokens: 0,
+      costUsd: null,
+    });
+  }
+
+  /** W3. */
+  #watchSilence(): () => void {
+    const { context, say } = this.#turn;
+    const sinceMs = context.clock.monotonicMs();
+    let cancel = (): void => undefined;
+    const tick = (): void => {
+      const seconds = Math.round((context.clock.monotonicMs() - sinceMs) / 1000);
+      say('status', { phase: 'thinking', label: `Still waiting on the model (${seconds}s)…` });
+      cancel = context.after('silence', SILENCE_NEXT_MS, tick);
+    };
+    cancel = context.after('silence', SILENCE_FIRST_MS, tick);
+    return () => cancel();
+  }
+}
+
+/** W2. @throws the fault itself when it is not worth another try */
+async function waitBeforeRetry(turn: RoutedTurn, fault: Fault, attempt: number): Promise<void> {
+  const { retriesMax } = turn.route.connection;
+  if (fault.code === 'provider_rate_limited') {
+    const waitMs = fault.retryAfterMs ?? RATE_LIMIT_WAITS_MS[attempt];
+    if (waitMs === undefined || attempt >= RATE_LIMIT_WAITS_MS.length || waitMs > RETRY_AFTER_MAX_MS) throw fault;
+    const of = `${attempt + 1}/${RATE_LIMIT_WAITS_MS.length}`;
+    turn.say('status', {
+      phase: 'thinking',
+      label: `Rate-limited by the provider — retrying in ${Math.ceil(waitMs / 1000)}s (${of})…`,
+    });
+    await pause(turn, waitMs);
+    return;
+  }
+  if (!fault.retryable || attempt >= retriesMax) throw fault;
+  turn.say('status', {
+    phase: 'thinking',
+    label: `The provider did not answer — trying again (${attempt + 1}/${retriesMax})…`,
+    detail: errorText(fault),
+  });
+  await pause(turn, RETRY_BACKOFF_MS * 2 ** attempt);
+}
+
+function reportHealth({ context, route }: RoutedTurn, fault: Fault): void {
+  if (fault.code === 'provider_rejected' || fault.code === 'model_not_found') return;
+  context.tell(providers, 'met', {
+    provider: route.connection.provider,
+    healthy: false,
+    error: fault.message,
+  });
+}

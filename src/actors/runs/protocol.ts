@@ -1,0 +1,241 @@
+// Runs: detached chat turns. `runs` (edge thread) admits them, places them on run hosts and lets readers follow their
+// journals; `run-host` (one on each run-host thread) starts one `run` actor for each.
+// R1 Accepting a run is a durable record before the answer.
+// R2 Append to the journal, then publish: what a reader has seen is saved. Numbers run from 1 without gap or repeat.
+// R3 The journal is the only buffer. A reader is a cursor; a slow or gone reader costs nothing.
+// R4 Disconnect is not cancel. Cancel is a message, honoured within one event; it keeps the partial text.
+// R5 A run that was not finished when its thread or the process died is settled with a reason. None stays running.
+// R6 The rows of a turn are durable before its `done` is published.
+
+import { declareFaults } from '../../std/errors.ts';
+import { type Static, Type } from '../../std/schema.ts';
+import { call, protocol, stream, tell } from '../../supervisor/protocol.ts';
+import type { Address } from '../../supervisor/protocol.ts';
+
+export const runFaults = declareFaults({
+  message_required: 'invalid',
+  run_id_required: 'invalid',
+  run_not_found: 'not_found',
+  run_not_owned: 'forbidden',
+  run_not_active: 'conflict',
+  /** More steers are waiting than a turn can fold in. */
+  steers_full: 'conflict',
+  runs_full: 'unavailable',
+  /** The turn of a blocking chat ended without an answer. */
+  run_failed: 'upstream',
+  run_cancelled: 'conflict',
+  service_stopped: 'unavailable',
+});
+
+/** How an agent without a profile of its own signs its turns; the clients show it. */
+export const AGENT_NAME_DEFAULT = 'AgentX';
+export const RUN_STATUSES = ['running', 'done', 'failed', 'cancelled'] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+/** Of one user, in the list. */
+export const RUNS_LISTED_MAX = 50;
+export const STEERS_PENDING_MAX = 10;
+/** A finished run can be re-attached for so long. */
+export const RUN_LIFETIME_MS = 2 * 3600 * 1000;
+/** A live run holds some 30 KB; beyond this the newcomer is told to come back. */
+export const RUNS_LIVE_MAX = 10_000;
+/** How long a blocking chat waits for its turn; the turn itself goes on. */
+export const CHAT_DEADLINE_MS = 600_000;
+const MESSAGE_LENGTH_MAX = 1_000_000;
+const RUN_MESSAGE_LENGTH = 200;
+
+const Text = Type.String();
+const OptionalId = Type.Optional(Type.Union([Type.String({ maxLength: 200 }), Type.Null()]));
+const MediaRef = Type.Object({
+  workspace_id: Text,
+  doc_id: Text,
+  media_type: Type.Optional(Text),
+  transcript: Type.Optional(Type.Union([Text, Type.Null()])),
+});
+const MediaRefs = Type.Optional(Type.Union([Type.Array(MediaRef, { maxItems: 20 }), Type.Null()]));
+
+const blockingFields = {
+  message: Type.Optional(Type.String({ maxLength: MESSAGE_LENGTH_MAX })),
+  session_id: OptionalId,
+  model: OptionalId,
+  profile_id: OptionalId,
+  temperature: Type.Optional(Type.Union([Type.Number({ minimum: 0, maximum: 2 }), Type.Null()])),
+  use_memory: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+};
+
+/** A turn as a client asks for it. Null members mean the same as absent ones. */
+export const ChatRequest = Type.Object({
+  ...blockingFields,
+  agent_profile_id: OptionalId,
+  workflow_id: OptionalId,
+  target_agent_id: OptionalId,
+  disable_delegation: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+  research_mode: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+  thinking_pattern: OptionalId,
+  workspace_id: OptionalId,
+  images: MediaRefs,
+  audio: MediaRefs,
+});
+export type ChatRequest = Static<typeof ChatRequest>;
+
+const ForUser = { user_id: Text };
+
+const RunEntry = Type.Object({
+  run_id: Text,
+  status: Text,
+  message: Text,
+  session_id: Type.Union([Text, Type.Null()]),
+  created_at: Text,
+  updated_at: Text,
+});
+export type RunEntry = Static<typeof RunEntry>;
+
+/** One journaled event as a reader gets it; the number is the SSE id. */
+export interface RunFrame {
+  readonly seq?: number;
+  readonly event: string;
+  /** One line of JSON. */
+  readonly data: string;
+}
+
+const ChatReply = Type.Object({
+  task_id: Text,
+  status: Text,
+  response: Text,
+  answer: Text,
+  thinking: Text,
+  has_thinking: Type.Boolean(),
+  session_id: Text,
+  reasoning_trace: Type.Integer(),
+  reasoning_steps: Type.Integer(),
+  tokens_used: Type.Integer(),
+  total_tokens: Type.Integer(),
+  total_time_ms: Type.Number(),
+});
+export type ChatReply = Static<typeof ChatReply>;
+
+/** What a run host needs to run a turn. */
+export interface RunOrder {
+  readonly run_id: string;
+  readonly user_id: string;
+  readonly session_id: string;
+  readonly request: ChatRequest;
+  /** Milliseconds since 1970. */
+  readonly acceptedAtMs: number;
+  /** Earlier turns of a conversation that is not stored (`use_memory: false`). */
+  readonly earlier: readonly EphemeralTurn[];
+}
+
+export interface EphemeralTurn {
+  readonly role: 'user' | 'assistant';
+  readonly content: string;
+}
+
+/** How a run ended, as its host reports it. */
+export interface RunOutcome {
+  readonly run_id: string;
+  readonly status: Exclude<RunStatus, 'running'>;
+  /** For whoever waits on a blocking chat; null when the turn ended in an error. */
+  readonly reply: ChatReply | null;
+  readonly error: string | null;
+}
+
+export const runs = protocol('runs', {
+  start: call({
+    summary: 'Starts a detached chat turn and streams its events; it goes on when the client leaves.',
+    request: Type.Object({ ...ChatRequest.properties, ...ForUser }),
+    reply: Type.Object({ run_id: Text }),
+    faults: { message_required: runFaults.message_required, runs_full: runFaults.runs_full },
+  }),
+  tail: stream({
+    summary: 'Replays the events of a run after a sequence number, then follows it live.',
+    request: Type.Object({
+      run_id: Type.Optional(Text),
+      after: Type.Optional(Type.Integer({ minimum: 0, default: 0 })),
+      ...ForUser,
+    }),
+    reply: Type.Unsafe<readonly RunFrame[]>(Type.Array(Type.Unknown())),
+    faults: { run_id_required: runFaults.run_id_required },
+  }),
+  chat: call({
+    summary: 'Runs a chat turn and answers when it is finished.',
+    request: Type.Object({ ...blockingFields, agent_profile_id: OptionalId, ...ForUser }),
+    reply: ChatReply,
+    faults: runFaults,
+  }),
+  list: call({
+    summary: "The caller's detached runs, newest first.",
+    request: Type.Object({
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: RUNS_LISTED_MAX, default: RUNS_LISTED_MAX })),
+      ...ForUser,
+    }),
+    reply: Type.Object({ runs: Type.Array(RunEntry) }),
+  }),
+  cancel: call({
+    summary: 'Cancels a run; what it has written so far is kept.',
+    request: Type.Object({ run_id: Text, ...ForUser }),
+    reply: Type.Object({
+      run_id: Text,
+      cancel_requested: Type.Boolean(),
+      status: Type.Union([Text, Type.Null()]),
+    }),
+  }),
+  steer: call({
+    summary: 'Folds a further message into a running turn at its next safe boundary.',
+    request: Type.Object({
+      run_id: Text,
+      message: Type.Optional(Type.String({ maxLength: MESSAGE_LENGTH_MAX })),
+      mode: Type.Optional(Text),
+      ...ForUser,
+    }),
+    reply: Type.Object({ run_id: Text, steer_accepted: Type.Boolean() }),
+    faults: runFaults,
+  }),
+  agent_status: call({
+    summary: 'What the agent is doing, and with which settings.',
+    request: Type.Object({}),
+    reply: Type.Object({
+      name: Text,
+      status: Text,
+      current_task: Type.Union([Text, Type.Null()]),
+      tools_available: Type.Array(Text),
+      config: Type.Object({
+        default_model: Text,
+        enable_planning: Type.Boolean(),
+        enable_reasoning: Type.Boolean(),
+        enable_drafting: Type.Boolean(),
+        enable_memory: Type.Boolean(),
+        enable_tools: Type.Boolean(),
+      }),
+      active_sessions: Type.Integer(),
+    }),
+  }),
+
+  // Between run hosts and the directory.
+  host_ready: tell<{ readonly name: string; readonly address: Address }>(),
+  /** Events up to `seq` are in the journal: readers may be woken (R2). */
+  appended: tell<{ readonly run_id: string; readonly seq: number }>(),
+  settled: tell<RunOutcome>(),
+  /** Admits no more runs and answers when none is live, or when the time is up. */
+  drain: call<{ readonly withinMs: number }, { readonly liveCount: number }>(),
+  /** The run's actor crashed: its record and journal are for the directory to settle. */
+  run_lost: tell<{ readonly run_id: string; readonly message: string }>(),
+});
+
+export const runHost = protocol('run-host', {
+  begin: tell<RunOrder>(),
+  cancel: tell<{ readonly run_id: string }>(),
+  steer: call<{ readonly run_id: string; readonly steer_id: string; readonly message: string }, void>({
+    faults: runFaults,
+  }),
+});
+
+export const run = protocol('run', {
+  cancel: tell<Record<string, never>>(),
+  steer: call<{ readonly steer_id: string; readonly message: string }, void>({ faults: runFaults }),
+});
+
+/** The first characters of a message, for the list of runs. */
+export function runMessage(message: string): string {
+  return message.slice(0, RUN_MESSAGE_LENGTH);
+}

@@ -1,0 +1,61 @@
+// Recovery: settles runs that nobody runs any more, in the store: rows, last events, record (R5).
+// Repeatable: rows are idempotent by run, events are appended only where they are missing, a settled record is left alone.
+
+import type { ActorContext } from '../../supervisor/actor.ts';
+import { conversations } from '../conversations/protocol.ts';
+import type { RunStatus } from './protocol.ts';
+import { type LostRun, settleLostRun } from './settlement.ts';
+import type { RunRecord, RunStore } from './store.ts';
+
+const CHANNEL_DEFAULT = '_default';
+const JOURNAL_BATCH_BYTES = 1_000_000;
+
+export type LostEnd = LostRun['end'];
+
+/** Settles one run; answers its final status. */
+export async function recoverRun(
+  context: ActorContext,
+  store: RunStore,
+  record: RunRecord,
+  end: LostEnd,
+): Promise<Exclude<RunStatus, 'running'>> {
+  const { run_id, session_id } = record;
+  const events = readAll(store, run_id);
+  const settlement = settleLostRun({ record, events, end, nowMs: context.clock.nowMs() });
+  if (settlement.rows !== null) {
+    await context.ask(conversations, 'append', {
+      conversation_id: session_id,
+      run_id,
+      channel: CHANNEL_DEFAULT,
+      rows: settlement.rows,
+    });
+  }
+  if (settlement.lastEvents.length > 0) {
+    await store.journals.append(run_id, events.length + 1, settlement.lastEvents);
+  }
+  await settleRecord(context, store, run_id, settlement.status);
+  return settlement.status;
+}
+
+/** Writes the final status, once. */
+export function settleRecord(
+  context: ActorContext,
+  store: RunStore,
+  runId: string,
+  status: Exclude<RunStatus, 'running'>,
+): Promise<void> {
+  return context.services.storage.write('committed', (tx) => {
+    const record = tx.get(store.records, runId);
+    if (record?.status !== 'running') return;
+    tx.put(store.records, runId, { ...record, status, updatedAtMs: context.clock.nowMs() });
+  });
+}
+
+function readAll(store: RunStore, runId: string): readonly (readonly [string, string])[] {
+  const events: (readonly [string, string])[] = [];
+  for (;;) {
+    const entries = store.journals.read(runId, events.length, { bytesMax: JOURNAL_BATCH_BYTES });
+    if (entries.length === 0) return events;
+    events.push(...entries.map(({ value }) => value));
+  }
+}

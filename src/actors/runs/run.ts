@@ -1,0 +1,83 @@
+// Run: the actor of one turn, on a run host. It takes cancels and steers while the turn goes on, and reports its end.
+// V1 The turn is background work: the mailbox is always free for a cancel.
+// V2 A turn that fails on a bug crashes this actor; the directory then settles the run from its journal.
+// V3 When the service stops, the turn is stopped like a cancelled one, and fails with that reason.
+
+import { actor, type ActorContext } from '../../supervisor/actor.ts';
+import type { Ref } from '../../supervisor/protocol.ts';
+import type { completions } from '../providers/protocol.ts';
+import { type RunOrder, run, runs } from './protocol.ts';
+import { RunJournal } from './run-journal.ts';
+import { Steering } from './steering.ts';
+import { openRunStore } from './store.ts';
+import { Transcript } from './transcript.ts';
+import { runTurn } from './turn.ts';
+import type { StopCause, TurnScope } from './turn-scope.ts';
+import { UsageTotals } from './usage.ts';
+
+import '../services.ts';
+
+const TASK_ID_DIGITS = 8;
+
+export interface RunArguments {
+  readonly order: RunOrder;
+  /** The model client of this run host, by its name. A ref may be an argument here: the run lives on the same thread. */
+  readonly completions: Ref<typeof completions>;
+}
+
+export const runActor = actor({
+  module: import.meta.url,
+  exportName: 'runActor',
+  protocol: run,
+  setup: (context: ActorContext<typeof run>, { order, completions: completionsRef }: RunArguments) => {
+    const { run_id } = order;
+    const cancellation = new AbortController();
+    const steering = new Steering();
+    const journal = new RunJournal(
+      run_id,
+      openRunStore(context.services.storage).journals,
+      (seq) => context.tell(runs, 'appended', { run_id, seq }),
+      (error) => context.background(Promise.reject(error)),
+    );
+    const scope: TurnScope = {
+      context,
+      order,
+      taskId: context.random.hex(TASK_ID_DIGITS),
+      startedAtMs: context.clock.nowMs(),
+      journal,
+      say: journal.say,
+      steering,
+      transcript: new Transcript(order.request.message ?? '', order.acceptedAtMs, attachments(order)),
+      usage: new UsageTotals(),
+      completions: completionsRef,
+      signal: cancellation.signal,
+    };
+    const turn = runTurn(scope).then(async (outcome) => {
+      await journal.flushed();
+      context.tell(runs, 'settled', outcome);
+      context.stopSelf();
+    });
+    context.background(turn);
+    context.onStop(async () => {
+      cancellation.abort('service_stopped' satisfies StopCause);
+      await turn.catch(() => undefined);
+    });
+
+    return {
+      cancel: () => cancellation.abort('cancelled' satisfies StopCause),
+      steer: async ({ steer_id, message }) => {
+        steering.accept({ id: steer_id, message, atMs: context.clock.nowMs() });
+        journal.say('steer', { id: steer_id, message });
+        await journal.flushed();
+      },
+    };
+  },
+});
+
+function attachments({ request }: RunOrder): Readonly<Record<string, unknown>> {
+  return {
+    ...(request.images?.length ? { images: request.images } : {}),
+    ...(request.audio?.length ? { audio: request.audio } : {}),
+  };
+}
+

@@ -1,0 +1,84 @@
+// Settlement: what becomes of a run whose actor is gone, decided from its journal alone.
+// S1 What the readers have seen is kept: the text so far becomes the interrupted answer, finished tools keep their rows.
+// S2 A journal that says `done` was finished, whatever was lost after it; one without an end gets one, with the reason.
+
+import type { NewRow } from '../conversations/protocol.ts';
+import type { JournaledEvent, RunEvents } from './events.ts';
+import { AGENT_NAME_DEFAULT, type RunStatus } from './protocol.ts';
+import type { RunRecord } from './store.ts';
+import { Transcript } from './transcript.ts';
+
+export interface Settlement {
+  readonly status: Exclude<RunStatus, 'running'>;
+  /** Null when the rows were saved before `done` (R6), or when the turn is not stored. */
+  readonly rows: readonly NewRow[] | null;
+  /** To append, so that every journal ends with `close`. */
+  readonly lastEvents: readonly JournaledEvent[];
+}
+
+export interface LostRun {
+  readonly record: RunRecord;
+  readonly events: readonly JournaledEvent[];
+  /** Why it ended: cancelled by its user while nobody ran it, or failed for this reason. */
+  readonly end: { readonly status: 'cancelled' } | { readonly status: 'failed'; readonly reason: string };
+  readonly nowMs: number;
+}
+
+export function settleLostRun({ record, events, end, nowMs }: LostRun): Settlement {
+  const names = new Set(events.map(([event]) => event));
+  const close: readonly JournaledEvent[] = names.has('close') ? [] : [['close', '{}']];
+  if (names.has('done')) return { status: 'done', rows: null, lastEvents: close };
+  const rows = record.request.use_memory === false ? null : rowsOf(record, events, nowMs);
+  if (names.has('close')) return { status: names.has('error') ? 'failed' : 'cancelled', rows, lastEvents: [] };
+  if (end.status === 'cancelled') return { status: 'cancelled', rows, lastEvents: close };
+  const error: JournaledEvent = ['error', JSON.stringify({ error: end.reason, code: 'run_lost' })];
+  return { status: 'failed', rows, lastEvents: names.has('error') ? close : [error, ...close] };
+}
+
+/** The transcript as far as the journal tells it. */
+function rowsOf(record: RunRecord, events: readonly JournaledEvent[], nowMs: number): readonly NewRow[] {
+  const transcript = new Transcript(record.request.message ?? '', record.createdAtMs, {});
+  const calls = new Map<string, RunEvents['tool_call']>();
+  let text = '';
+  const endText = (): void => {
+    transcript.wrote(text);
+    text = '';
+  };
+  for (const [event, data] of events) {
+    switch (event) {
+      case 'chunk':
+        text += (JSON.parse(data) as RunEvents['chunk']).content;
+        break;
+      case 'tool_call': {
+        endText();
+        const call = JSON.parse(data) as RunEvents['tool_call'];
+        calls.set(call.tool_call_id, call);
+        break;
+      }
+      case 'tool_result': {
+        const result = JSON.parse(data) as RunEvents['tool_result'];
+        const call = calls.get(result.tool_call_id);
+        transcript.called(
+          {
+            tool: result.tool,
+            toolCallId: result.tool_call_id,
+            argumentsText: JSON.stringify(call?.arguments ?? {}),
+            atMs: record.createdAtMs,
+          },
+          { content: result.content, success: result.success, durationMs: result.duration_ms },
+        );
+        break;
+      }
+      case 'steer': {
+        endText();
+        const { id, message } = JSON.parse(data) as RunEvents['steer'];
+        transcript.steered({ id, message, atMs: record.createdAtMs }, 0, transcript.toolNames, 'tool_boundary');
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  endText();
+  return transcript.rows(nowMs, { interrupted: true, agent_name: AGENT_NAME_DEFAULT });
+}

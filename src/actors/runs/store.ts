@@ -1,0 +1,41 @@
+// Store: the records of runs and their journals.
+
+import type { Journals, Storage, Table } from '../../storage/contract.ts';
+import type { JournaledEvent } from './events.ts';
+import type { ChatRequest, RunStatus } from './protocol.ts';
+
+export interface RunRecord {
+  readonly run_id: string;
+  readonly user_id: string;
+  readonly session_id: string;
+  /** Detached runs are listed, blocking chats are not. */
+  readonly isDetached: boolean;
+  readonly status: RunStatus;
+  readonly request: ChatRequest;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+}
+
+type RunIndexes = {
+  /** Running ones by status, for recovery; settled ones by when they ended, for expiry. */
+  readonly byStatus: (record: RunRecord) => readonly [string, number];
+  readonly byUser: (record: RunRecord) => readonly [string, number] | null;
+};
+
+export interface RunStore {
+  readonly records: Table<RunRecord, keyof RunIndexes & string>;
+  readonly journals: Journals<JournaledEvent>;
+}
+
+export function openRunStore(storage: Storage): RunStore {
+  return {
+    records: storage.table<RunRecord, RunIndexes>({
+      name: 'runs',
+      indexes: {
+        byStatus: (record) => [record.status === 'running' ? 'running' : 'settled', record.updatedAtMs],
+        byUser: (record) => (record.isDetached ? [record.user_id, record.createdAtMs] : null),
+      },
+    }),
+    journals: storage.journals<JournaledEvent>('run-events'),
+  };
+}

@@ -1,0 +1,22 @@
+// Tokens: an estimate that needs no tokenizer. Four characters of English are about one token; code and other scripts take
+// more tokens for the same length, so the estimate is used with a reserve and never for billing.
+
+import type { ModelMessage, ModelToolCall } from '../providers/protocol.ts';
+
+const CHARS_PER_TOKEN = 4;
+/** Role, separators and the like. */
+const MESSAGE_OVERHEAD = 4;
+
+export function estimateTokens(text: string): number {
+  return Math.ceil(text.length / CHARS_PER_TOKEN);
+}
+
+export function estimateMessageTokens(message: ModelMessage): number {
+  const calls: readonly ModelToolCall[] = (message.role === 'assistant' && message.toolCalls) || [];
+  const callTokens = calls.reduce((sum, call) => sum + estimateTokens(call.name + call.argumentsText), 0);
+  return MESSAGE_OVERHEAD + estimateTokens(message.content) + callTokens;
+}
+
+export function estimateMessagesTokens(messages: readonly ModelMessage[]): number {
+  return messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
+}

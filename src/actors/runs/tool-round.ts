@@ -1,0 +1,86 @@
+// ToolRound: the tool calls of one model answer, made side by side, told in the order of the wire:
+// all calls first, then the results in the order of the calls. An exhibit shows itself instead of a tool card.
+
+import { errorText } from '../../std/errors.ts';
+import type { ModelMessage, ModelToolCall } from '../providers/protocol.ts';
+import { type ToolCaller, type ToolResult, tools } from '../tools/protocol.ts';
+import { checkNotStopped, type RoutedTurn } from './turn-scope.ts';
+
+/** More calls than this in one answer are refused: a model that asks for more has lost its way. */
+const CALLS_PER_ROUND_MAX = 32;
+const RESULT_EVENT_CHARS_MAX = 500;
+/** A tool has its own, shorter deadline; this one only guards the wire. */
+const TOOL_DEADLINE_MS = 330_000;
+const EXHIBIT_TOOL = 'present_exhibit';
+
+/** Makes the calls; answers the messages that the next model call reads. @throws TurnStopped */
+export async function runTools(
+  turn: RoutedTurn,
+  calls: readonly ModelToolCall[],
+  caller: ToolCaller,
+): Promise<readonly ModelMessage[]> {
+  const { say, transcript, context } = turn;
+  checkNotStopped(turn);
+  for (const call of calls) {
+    if (call.name === EXHIBIT_TOOL) {
+      say('status', { phase: 'running_tool', label: 'Presenting…' });
+      continue;
+    }
+    say('status', { phase: 'running_tool', label: `Running ${call.name}…` });
+    say('tool_call', { tool: call.name, tool_call_id: call.id, arguments: call.arguments ?? {} });
+  }
+  const startedAtMs = context.clock.nowMs();
+  const results = await Promise.all(calls.map((call, i) => makeCall(turn, call, i, caller)));
+  const messages: ModelMessage[] = [];
+  for (const [i, call] of calls.entries()) {
+    const result = results[i];
+    if (result === undefined) continue;
+    messages.push({ role: 'tool', content: result.content, toolCallId: call.id, name: call.name });
+    const made = { tool: call.name, toolCallId: call.id, argumentsText: call.argumentsText, atMs: startedAtMs };
+    if (call.name === EXHIBIT_TOOL) {
+      // A malformed exhibit is between the tool and the model: nothing is shown, nothing is stored.
+      if (result.exhibit !== undefined) transcript.called(made, null);
+    } else {
+      transcript.called(made, result);
+      say('tool_result', {
+        tool: call.name,
+        tool_call_id: call.id,
+        content: result.content.slice(0, RESULT_EVENT_CHARS_MAX),
+        success: result.success,
+        duration_ms: Math.round(result.durationMs * 100) / 100,
+      });
+    }
+    if (result.exhibit !== undefined) say('exhibit', result.exhibit);
+  }
+  // A cancel during the tools keeps their results, but nothing follows them.
+  checkNotStopped(turn);
+  say('status', { phase: 'reading', label: 'Reading results…' });
+  return messages;
+}
+
+/** Never rejects: what goes wrong is an answer for the model. */
+async function makeCall(
+  { context, signal }: RoutedTurn,
+  call: ModelToolCall,
+  index: number,
+  caller: ToolCaller,
+): Promise<ToolResult> {
+  if (index >= CALLS_PER_ROUND_MAX) {
+    return failed(`at most ${CALLS_PER_ROUND_MAX} tool calls at once; this one was not made`);
+  }
+  if (call.arguments === null) return failed('the arguments are not a JSON object');
+  try {
+    return await context.ask(
+      tools,
+      'call',
+      { tool: call.name, tool_call_id: call.id, arguments: call.arguments, caller },
+      { signal, deadlineMs: TOOL_DEADLINE_MS },
+    );
+  } catch (error) {
+    return failed(errorText(error));
+  }
+}
+
+function failed(message: string): ToolResult {
+  return { content: JSON.stringify({ error: message }), success: false, durationMs: 0 };
+}

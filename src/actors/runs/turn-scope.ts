@@ -1,0 +1,65 @@
+// TurnScope: what every step of a turn works with.
+
+import type { Ref } from '../../supervisor/protocol.ts';
+import type { ActorContext } from '../../supervisor/actor.ts';
+import type { completions, ModelRoute } from '../providers/protocol.ts';
+import type { Say } from './events.ts';
+import type { RunOrder } from './protocol.ts';
+import type { RunJournal } from './run-journal.ts';
+import type { Steering } from './steering.ts';
+import type { Transcript } from './transcript.ts';
+import type { UsageTotals } from './usage.ts';
+
+export interface TurnScope {
+  readonly context: ActorContext;
+  readonly order: RunOrder;
+  readonly taskId: string;
+  readonly startedAtMs: number;
+  readonly journal: RunJournal;
+  readonly say: Say;
+  readonly steering: Steering;
+  readonly transcript: Transcript;
+  readonly usage: UsageTotals;
+  readonly completions: Ref<typeof completions>;
+  /** Aborted by a cancel, and when the service stops; its reason says which. */
+  readonly signal: AbortSignal;
+}
+
+export type StopCause = 'cancelled' | 'service_stopped';
+
+/** The scope once the model is known. */
+export interface RoutedTurn extends TurnScope {
+  readonly route: ModelRoute;
+  readonly temperature: number;
+}
+
+/** Thrown by a step that found the turn cancelled. */
+export class TurnStopped extends Error {
+  constructor() {
+    super('the turn was stopped');
+    this.name = 'TurnStopped';
+  }
+}
+
+/** Waits, visibly to nobody else. @throws TurnStopped as soon as the turn is. */
+export function pause({ context, signal }: TurnScope, delayMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(new TurnStopped());
+      return;
+    }
+    const onAbort = (): void => {
+      timer.cancel();
+      reject(new TurnStopped());
+    };
+    const timer = context.clock.startTimer(delayMs, () => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+export function checkNotStopped({ signal }: TurnScope): void {
+  if (signal.aborted) throw new TurnStopped();
+}

@@ -1,0 +1,288 @@
+// Turn: one chat turn from its order to its last event, step by step.
+// The steps: settings and model, history and working memory, prompt, `start`, the tool loop, rows, `done`.
+
+import { errorText, type Fault, isFault } from '../../std/errors.ts';
+import { config, type Settings } from '../config/protocol.ts';
+import { conversations } from '../conversations/protocol.ts';
+import { type FinishReason, type ModelMessage, type ModelRoute, providers } from '../providers/protocol.ts';
+import { type ToolCaller, tools } from '../tools/protocol.ts';
+import { toolOutputs, USER_MESSAGE_INLINE_CHARS_MAX, USER_MESSAGE_PREVIEW_CHARS } from '../tool-outputs/protocol.ts';
+import {
+  composePrompt,
+  historyOfRows,
+  historyOfTurns,
+  NO_WORKING_MEMORY,
+  OUTPUT_TOKENS_DEFAULT,
+  type Prompt,
+  toolSchemaTokens,
+  type WorkingMemory,
+} from './prompt.ts';
+import { AGENT_NAME_DEFAULT, type ChatReply, type RunOutcome, runFaults } from './protocol.ts';
+import { runToolLoop } from './tool-loop.ts';
+import { checkNotStopped, type RoutedTurn, type StopCause, type TurnScope, TurnStopped } from './turn-scope.ts';
+
+/** Turns that name no channel are filed under this one. */
+const CHANNEL_DEFAULT = '_default';
+/** The rows of a turn are worth a longer wait than a question. */
+const SAVE_DEADLINE_MS = 30_000;
+const SAVE_RETRY_DELAYS_MS = [50, 250, 1_000];
+
+/** Runs the turn; whatever happens, its last events have been said and its rows are saved when this resolves. */
+export async function runTurn(scope: TurnScope): Promise<RunOutcome> {
+  try {
+    const finished = await answerTurn(scope);
+    return await finishTurn(scope, finished);
+  } catch (error) {
+    scope.steering.close();
+    if (error instanceof TurnStopped || scope.signal.aborted) return stopTurn(scope);
+    if (isFault(error)) return failTurn(scope, error);
+    throw error;
+  }
+}
+
+interface FinishedTurn {
+  readonly turn: RoutedTurn;
+  readonly prompt: Prompt;
+  readonly finish: FinishReason;
+}
+
+async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
+  const { context, order, say } = scope;
+  const { request } = order;
+  const settings = await context.ask(config, 'settings', {});
+  const route = await context.ask(providers, 'resolve', { model: request.model ?? null }, { deadlineMs: 30_000 });
+  if (route.substitution !== null) say('status', { phase: 'model_fallback', label: route.substitution });
+  sayWhatIsIgnored(scope);
+  say('status', { phase: 'recalling', label: 'Recalling…' });
+  const caller: ToolCaller = {
+    run_id: order.run_id,
+    conversation_id: order.session_id,
+    user_id: order.user_id,
+    durable: isDurable(scope),
+  };
+  const [history, offered, userText] = await Promise.all([
+    loadHistory(scope, settings),
+    route.supportsTools ? context.ask(tools, 'list', { durable: caller.durable }) : { tools: [] },
+    inlineMessage(scope),
+  ]);
+  checkNotStopped(scope);
+  say('status', { phase: 'composing', label: 'Composing…' });
+  const turn: RoutedTurn = {
+    ...scope,
+    route,
+    temperature: request.temperature ?? settings['llm_settings.default_temperature'],
+  };
+  const prompt = composePrompt({
+    ...history,
+    userText,
+    contextWindow: route.contextWindow,
+    outputTokens: route.maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT,
+    toolTokens: toolSchemaTokens(offered.tools),
+  });
+  sayStart(turn);
+  const finish = await runToolLoop(turn, prompt.messages, {
+    tools: offered.tools,
+    roundsMax: settings['chat.max_tool_rounds'],
+    continueOnLength: settings['chat.auto_continue_on_length'],
+    caller,
+  });
+  return { turn, prompt, finish };
+}
+
+/** The good end: rows first (R6), then `done`. */
+async function finishTurn(scope: TurnScope, { turn, prompt, finish }: FinishedTurn): Promise<RunOutcome> {
+  await saveRows(scope, answerMetadata(turn));
+  const reply = replyOf(scope);
+  sayDone(turn, prompt, finish);
+  scope.say('close', {});
+  return { run_id: scope.order.run_id, status: 'done', reply, error: null };
+}
+
+/** Cancelled: what was written so far is kept, marked as interrupted (R4). */
+async function stopTurn(scope: TurnScope): Promise<RunOutcome> {
+  const cause: StopCause = scope.signal.reason;
+  if (cause === 'service_stopped') return failTurn(scope, runFaults.service_stopped('The service was stopped'));
+  await saveInterrupted(scope);
+  scope.say('close', {});
+  return { run_id: scope.order.run_id, status: 'cancelled', reply: null, error: null };
+}
+
+async function failTurn(scope: TurnScope, fault: Fault): Promise<RunOutcome> {
+  await saveInterrupted(scope);
+  scope.say('error', { error: fault.message, code: fault.code });
+  scope.say('close', {});
+  return { run_id: scope.order.run_id, status: 'failed', reply: null, error: fault.message };
+}
+
+async function saveInterrupted(scope: TurnScope): Promise<void> {
+  // Accepted and never folded in: the user has seen it echoed, so it is in the transcript.
+  for (const steer of scope.steering.take()) scope.transcript.steered(steer, 0, [], 'would_end');
+  await saveRows(scope, { interrupted: true, agent_name: AGENT_NAME_DEFAULT });
+}
+
+/** @throws when the rows cannot be saved: then the run is not finished, and is settled as lost. */
+async function saveRows(scope: TurnScope, metadata: Readonly<Record<string, unknown>>): Promise<void> {
+  if (!isDurable(scope)) return;
+  const { context, order, transcript } = scope;
+  const rows = transcript.rows(context.clock.nowMs(), metadata);
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      await context.ask(
+        conversations,
+        'append',
+        { conversation_id: order.session_id, run_id: order.run_id, channel: CHANNEL_DEFAULT, rows },
+        { deadlineMs: SAVE_DEADLINE_MS },
+      );
+      return;
+    } catch (error) {
+      // The key makes it harmless to ask again; the owner may just be restarting.
+      const delayMs = SAVE_RETRY_DELAYS_MS[attempt];
+      if (delayMs === undefined || !isFault(error) || !error.retryable) throw error;
+      await new Promise<void>((resolve) => context.clock.startTimer(delayMs, resolve));
+    }
+  }
+}
+
+function isDurable({ order }: TurnScope): boolean {
+  return order.request.use_memory !== false;
+}
+
+interface LoadedHistory {
+  readonly history: readonly ModelMessage[];
+  readonly workingMemory: WorkingMemory;
+  readonly olderCount: number;
+}
+
+async function loadHistory(scope: TurnScope, settings: Settings): Promise<LoadedHistory> {
+  const { context, order } = scope;
+  const conversation_id = order.session_id;
+  if (!isDurable(scope)) {
+    return { history: historyOfTurns(order.earlier), workingMemory: NO_WORKING_MEMORY, olderCount: 0 };
+  }
+  const rowsMax = settings['context.rehydrate_max_turns'];
+  const { rows, olderCount } = await context.ask(conversations, 'history', { conversation_id, rowsMax });
+  // A new conversation has no working memory yet.
+  if (rows.length === 0) return { history: [], workingMemory: NO_WORKING_MEMORY, olderCount: 0 };
+  const [{ checkpoints }, { text }, { state }] = await Promise.all([
+    context.ask(conversations, 'checkpoints', { conversation_id }),
+    context.ask(conversations, 'scratchpad', { conversation_id, replace: false }),
+    context.ask(conversations, 'state', { conversation_id }),
+  ]);
+  const usesState = settings['context.conversation_state_enabled'];
+  return {
+    history: historyOfRows(rows),
+    workingMemory: { checkpoints, scratchpad: text, state: usesState ? state : null },
+    olderCount,
+  };
+}
+
+/** A very long message is stored; the model gets its beginning and the way to the rest. */
+async function inlineMessage(scope: TurnScope): Promise<string> {
+  const message = scope.order.request.message ?? '';
+  if (message.length <= USER_MESSAGE_INLINE_CHARS_MAX || !isDurable(scope)) return message;
+  const { key } = await scope.context.ask(toolOutputs, 'keep', {
+    tool: 'user_message',
+    tool_call_id: '',
+    content: message,
+    kind: 'message',
+  });
+  const preview = message.slice(0, USER_MESSAGE_PREVIEW_CHARS);
+  return `${preview}\n\n[The message goes on: ${message.length} characters in all. Read the rest with read_user_message, key ${key}.]`;
+}
+
+/** What a client may ask for and this service does not do yet is said, not silently dropped. */
+function sayWhatIsIgnored({ order: { request }, say }: TurnScope): void {
+  if (request.images?.length) {
+    say('status', { phase: 'vision_unsupported', label: 'Images are not read yet; answering from the text.' });
+  }
+  if (request.audio?.length) {
+    say('status', { phase: 'audio_fallback', label: 'Audio is not read yet; answering from the text.' });
+  }
+}
+
+function sayStart({ say, order, taskId, route }: RoutedTurn): void {
+  say('start', {
+    task_id: taskId,
+    session_id: order.session_id,
+    model: route.modelId,
+    model_display_name: route.displayName,
+    profile_name: null,
+    agent_name: AGENT_NAME_DEFAULT,
+    agent_id: null,
+    context_window: route.contextWindow,
+    max_output_tokens: route.maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT,
+  });
+}
+
+function sayDone(turn: RoutedTurn, prompt: Prompt, finish: FinishReason): void {
+  const { say, order, taskId, route, transcript, usage } = turn;
+  const { thinking } = transcript;
+  say('done', {
+    task_id: taskId,
+    thinking,
+    has_thinking: thinking !== '',
+    total_time_ms: elapsedMs(turn),
+    session_id: order.session_id,
+    profile_name: null,
+    agent_name: AGENT_NAME_DEFAULT,
+    agent_id: null,
+    model: route.modelId,
+    provider: route.connection.provider,
+    tokens_input: usage.inputTokens,
+    tokens_output: usage.outputTokens,
+    context_window: route.contextWindow,
+    context_used: usage.contextTokens,
+    context_summarized: false,
+    context_dropped_turns: prompt.droppedCount,
+    cost_estimate: usage.costUsd,
+    cost_currency: usage.costUsd === null ? null : 'USD',
+    pricing_snapshot: null,
+    cost_source: usage.costUsd === null ? null : 'provider',
+    tokens_reasoning: usage.reasoningTokens,
+    finish_reason: finish,
+    truncated: finish === 'length',
+    thinking_pattern: null,
+    research: false,
+  });
+}
+
+function answerMetadata(turn: RoutedTurn): Readonly<Record<string, unknown>> {
+  const { route, usage, transcript } = turn;
+  return {
+    model: route.modelId,
+    provider: route.connection.provider,
+    latency_ms: elapsedMs(turn),
+    tokens_input: usage.inputTokens,
+    tokens_output: usage.outputTokens,
+    context_window: route.contextWindow,
+    context_used: usage.contextTokens,
+    had_thinking: transcript.thinking !== '',
+    ...(usage.costUsd === null ? {} : { cost_estimate: usage.costUsd, cost_currency: 'USD', cost_source: 'provider' }),
+    ...(usage.reasoningTokens === 0 ? {} : { tokens_reasoning: usage.reasoningTokens }),
+    agent_name: AGENT_NAME_DEFAULT,
+  };
+}
+
+function replyOf(scope: TurnScope): ChatReply {
+  const { transcript, taskId, order, usage } = scope;
+  const { answer, thinking } = transcript;
+  const tokens = usage.inputTokens + usage.outputTokens;
+  return {
+    task_id: taskId,
+    status: 'complete',
+    response: answer,
+    answer,
+    thinking,
+    has_thinking: thinking !== '',
+    session_id: order.session_id,
+    reasoning_trace: 0,
+    reasoning_steps: 0,
+    tokens_used: tokens,
+    total_tokens: tokens,
+    total_time_ms: elapsedMs(scope),
+  };
+}
+
+function elapsedMs({ context, startedAtMs }: TurnScope): number {
+  return context.clock.nowMs() - startedAtMs;
+}

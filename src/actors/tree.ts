@@ -1,0 +1,80 @@
+// Tree: the whole supervision tree on one page. Actor, parent, restart, thread, mailbox.
+//
+//   root (one_for_one)
+//   ├─ config, tool-outputs, conversations, providers, tools, service          edge thread, permanent
+//   └─ chat (rest_for_one: a new directory wants new hosts)
+//      ├─ runs                                                                 edge thread, permanent
+//      └─ run-hosts (one_for_one)
+//         ├─ run-1   thread run-1, permanent: after a lost thread, on the spare
+//         │  ├─ completions                                                    permanent
+//         │  └─ <run id> …                                                     temporary: settled, never repeated
+//         └─ run-2 …
+//
+// Children start in this order and stop in reverse: a run that is being stopped still finds the conversations to save to.
+
+import type { Supervision } from '../supervisor/actor.ts';
+import { type ChildSpec, child } from '../supervisor/children.ts';
+import { supervise } from '../supervisor/supervisor.ts';
+import { configActor } from './config/actor.ts';
+import { conversationsActor } from './conversations/actor.ts';
+import { providersActor } from './providers/actor.ts';
+import { completionsActor } from './providers/completions.ts';
+import { runsActor } from './runs/actor.ts';
+import { runHostActor } from './runs/run-host.ts';
+import { serviceActor } from './service/actor.ts';
+import { toolOutputsActor } from './tool-outputs/actor.ts';
+import { toolsActor } from './tools/actor.ts';
+
+export interface TreeOptions {
+  /** What seeds the configuration on first boot. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Where the key that seals stored secrets lives. */
+  readonly keyFile: string;
+  /** Worker threads that carry runs. */
+  readonly runHosts: number;
+}
+
+/** A lost thread is a rare and grave event; a run host that keeps dying is worth more patience than a crash loop on the edge. */
+const HOST_SUPERVISION: Partial<Supervision> = {
+  intensity: { restartsMax: 10, withinMs: 60_000 },
+  backoff: { initialMs: 0, maxMs: 5_000 },
+};
+
+/** Runs are stopped and saved, hosts wound down, one after the other. */
+const CHAT_SHUTDOWN_MS = 4_500;
+const HOST_SHUTDOWN_MS = 4_000;
+
+export function troupeTree({ environment, keyFile, runHosts }: TreeOptions): readonly ChildSpec[] {
+  return [
+    child(configActor, { environment, keyFile }, { id: 'config', name: true }),
+    child(toolOutputsActor, undefined, { id: 'tool-outputs', name: true }),
+    child(conversationsActor, undefined, { id: 'conversations', name: true }),
+    child(providersActor, undefined, { id: 'providers', name: true }),
+    child(toolsActor, undefined, { id: 'tools', name: true }),
+    child(serviceActor, undefined, { id: 'service', name: true }),
+    supervise(
+      { id: 'chat', shutdownMs: CHAT_SHUTDOWN_MS },
+      [
+        child(runsActor, undefined, { id: 'runs', name: true }),
+        supervise(
+          { id: 'run-hosts', shutdownMs: HOST_SHUTDOWN_MS },
+          Array.from({ length: runHosts }, (_, i) => runHostChild(`run-${i + 1}`)),
+          HOST_SUPERVISION,
+        ),
+      ],
+      { strategy: 'rest_for_one' },
+    ),
+  ];
+}
+
+function runHostChild(name: string): ChildSpec {
+  const { module, exportName } = completionsActor;
+  return child(
+    runHostActor,
+    { name, completions: { module, exportName } },
+    { id: name, placement: { thread: name }, shutdownMs: HOST_SHUTDOWN_MS },
+  );
+}
+
+/** What a run-host thread loads before it is ready. */
+export const RUN_HOST_MODULES: readonly string[] = [runHostActor.module, completionsActor.module];
