@@ -1,13 +1,13 @@
-// The door to actor tests: the providers actor and a completions actor on a worker thread, on a real actor system, with
-// settings that the test can change while they run.
+// The door to actor tests: the providers actor and a completions actor (where asked on a run host) on a real system, with
+// the real config actor whose settings the test changes while they run.
 
+import { join } from 'node:path';
+import { configActor } from '../../../src/actors/config/actor.ts';
 import { config, type Settings } from '../../../src/actors/config/protocol.ts';
-import { defaultSettings } from '../../../src/actors/config/settings.ts';
 import { providersActor } from '../../../src/actors/providers/actor.ts';
 import { completionsActor } from '../../../src/actors/providers/completions.ts';
 import { completions, providers } from '../../../src/actors/providers/protocol.ts';
 import { type Clock, systemClock } from '../../../src/std/clock.ts';
-import { actor } from '../../../src/supervisor/actor.ts';
 import { child } from '../../../src/supervisor/children.ts';
 import type { Ref } from '../../../src/supervisor/protocol.ts';
 import { createActorSystem } from '../../../src/supervisor/system.ts';
@@ -16,40 +16,39 @@ import {
   type ProviderDoubleOptions,
   startProviderDouble,
 } from '../../support/provider-double.ts';
+import { openTemporaryStorage } from '../../support/storage.ts';
 
 export interface ProviderSystem extends AsyncDisposable {
   readonly providers: Ref<typeof providers>;
   readonly completions: Ref<typeof completions>;
-  /** Changes the settings from the next message on. */
-  set(changes: Partial<Settings>): void;
+  /** Changes the settings. */
+  set(changes: Partial<Settings>): Promise<void>;
   /** Starts a provider double that lives as long as the system. */
   double(options: ProviderDoubleOptions): Promise<ProviderDouble>;
   /** Lets time pass for the actors. */
   elapse(ms: number): void;
 }
 
-/** Holds the settings in memory, where the real actor has them from storage. */
-const settingsHolder = actor({
-  module: import.meta.url,
-  exportName: 'settingsHolder',
-  protocol: config,
-  setup: (_context, read: () => Settings) => ({
-    view: () => ({}),
-    update: () => ({ status: 'ok', message: '', updated: [] }),
-    settings: () => read(),
-  }),
-});
+export interface SystemOptions {
+  /** A worker thread for the completions actor; without it everything runs here, which starts faster. */
+  readonly runHost?: boolean;
+}
 
-export async function openProviderSystem(settings: Partial<Settings> = {}): Promise<ProviderSystem> {
-  let current: Settings = { ...defaultSettings, ...settings };
+export async function openProviderSystem(
+  settings: Partial<Settings> = {},
+  { runHost = false }: SystemOptions = {},
+): Promise<ProviderSystem> {
+  const data = await openTemporaryStorage();
   let elapsedMs = 0;
   const doubles: ProviderDouble[] = [];
   const clock: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + elapsedMs };
+  const configArgs = { environment: {}, keyFile: join(data.directory, 'secrets.key') };
   const system = await createActorSystem({
     clock,
-    threads: {},
+    services: { storage: data.storage, version: '0.0.0' },
+    ...(runHost ? { threads: {} } : {}),
     children: [
-      child(settingsHolder, () => current, { id: 'config', name: true }),
+      child(configActor, configArgs, { id: 'config', name: true }),
       child(providersActor, undefined, { id: 'providers', name: true }),
       child(completionsActor, undefined, {
         id: 'completions',
@@ -58,12 +57,14 @@ export async function openProviderSystem(settings: Partial<Settings> = {}): Prom
       }),
     ],
   });
+  const set = async (changes: Partial<Settings>): Promise<void> => {
+    await system.named(config).ask('update', treeOf(changes));
+  };
+  await set(settings);
   return {
+    set,
     providers: system.named(providers),
     completions: system.named(completions),
-    set(changes) {
-      current = { ...current, ...changes };
-    },
     async double(options) {
       const double = await startProviderDouble(options);
       doubles.push(double);
@@ -74,6 +75,7 @@ export async function openProviderSystem(settings: Partial<Settings> = {}): Prom
     },
     async [Symbol.asyncDispose]() {
       await system.stop();
+      await data.close();
       await Promise.all(doubles.map((double) => double.stop()));
     },
   };
@@ -92,3 +94,19 @@ export const anthropicAt = (double: ProviderDouble): Partial<Settings> => ({
 export const lmstudioAt = (double: ProviderDouble): Partial<Settings> => ({
   'providers.lmstudio.base_url': `http://127.0.0.1:${double.port}`,
 });
+
+/** `{ 'providers.openai.api_key': … }` as the tree that the config actor takes. */
+function treeOf(changes: Partial<Settings>): Record<string, unknown> {
+  const tree: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(changes)) {
+    const sections = key.split('.');
+    const leaf = sections.pop() as string;
+    let section = tree;
+    for (const name of sections) {
+      section[name] ??= {};
+      section = section[name] as Record<string, unknown>;
+    }
+    section[leaf] = value;
+  }
+  return tree;
+}

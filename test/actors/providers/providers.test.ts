@@ -25,7 +25,7 @@ describe('the list of providers', () => {
   test('shows at most five models of a configured one', async () => {
     await using system = await openProviderSystem();
     const double = await system.double({ script: {}, models: { list: ['a', 'b', 'c', 'd', 'e', 'f'] } });
-    system.set(openaiAt(double));
+    await system.set(openaiAt(double));
     const { providers } = await system.providers.ask('list', {});
     expect(providers[2]).toEqual({ name: 'openai', status: 'configured', models: ['a', 'b', 'c', 'd', 'e'] });
   });
@@ -50,7 +50,7 @@ describe('the models', () => {
         ],
       },
     });
-    system.set({ ...openaiAt(openai), ...anthropicAt(anthropic) });
+    await system.set({ ...openaiAt(openai), ...anthropicAt(anthropic) });
     const { models, count } = await system.providers.ask('models', {});
     expect(count).toBe(3);
     expect(models.map((model) => model.id)).toEqual([
@@ -99,7 +99,7 @@ describe('the models', () => {
         ],
       },
     });
-    system.set({
+    await system.set({
       'providers.openrouter.api_key': 'sk-or-0123456789',
       'providers.openrouter.base_url': double.baseUrl,
       'providers.openrouter.app_name': 'Mein Büro',
@@ -126,7 +126,7 @@ describe('the models', () => {
   test('are asked for once while they are fresh', async () => {
     await using system = await openProviderSystem();
     const double = await system.double({ script: {} });
-    system.set(openaiAt(double));
+    await system.set(openaiAt(double));
     await Promise.all([system.providers.ask('models', {}), system.providers.ask('list', {})]);
     await system.providers.ask('models', {});
     expect(double.listings).toHaveLength(1);
@@ -139,7 +139,7 @@ describe('the models', () => {
     await using system = await openProviderSystem();
     const good = await system.double({ script: {} });
     const bad = await system.double({ script: {}, models: { list: [], status: 503 } });
-    system.set({ ...openaiAt(good), ...lmstudioAt(bad) });
+    await system.set({ ...openaiAt(good), ...lmstudioAt(bad) });
     expect((await system.providers.ask('models', {})).models.map((model) => model.id)).toEqual([
       'openai:double-1',
     ]);
@@ -148,7 +148,7 @@ describe('the models', () => {
   test('of an LM Studio whose address was given without a version are found', async () => {
     await using system = await openProviderSystem();
     const double = await system.double({ script: {}, models: { list: ['local-model'] } });
-    system.set(lmstudioAt(double));
+    await system.set(lmstudioAt(double));
     const { models } = await system.providers.ask('models', {});
     expect(models[0]).toMatchObject({
       id: 'lmstudio:local-model',
@@ -169,7 +169,7 @@ describe('health', () => {
     await using system = await openProviderSystem();
     const good = await system.double({ script: {}, models: { list: ['a', 'b'] } });
     const bad = await system.double({ script: {}, models: { list: [], status: 500 } });
-    system.set({ ...openaiAt(good), ...anthropicAt(bad) });
+    await system.set({ ...openaiAt(good), ...anthropicAt(bad) });
     expect(await system.providers.ask('health', {})).toEqual({
       status: 'degraded',
       providers: {
@@ -183,7 +183,7 @@ describe('health', () => {
     await using system = await openProviderSystem();
     const good = await system.double({ script: {} });
     const silent = await system.double({ script: {}, models: { list: [], silent: true } });
-    system.set({ ...openaiAt(good), ...lmstudioAt(silent) });
+    await system.set({ ...openaiAt(good), ...lmstudioAt(silent) });
     const { status, providers } = await system.providers.ask('health', {});
     expect(status).toBe('degraded');
     expect(providers.lmstudio).toEqual({ status: 'unhealthy', error: 'no answer in time' });
@@ -195,7 +195,7 @@ describe('a turn', () => {
   test('runs on the model that was asked for', async () => {
     await using system = await openProviderSystem();
     const double = await system.double({ script: {} });
-    system.set({ ...openaiAt(double), 'providers.openai.timeout': 7 });
+    await system.set({ ...openaiAt(double), 'providers.openai.timeout': 7 });
     const route = await system.providers.ask('resolve', { model: 'openai:double-1' });
     expect(route).toMatchObject({
       reference: 'openai:double-1',
@@ -211,7 +211,10 @@ describe('a turn', () => {
   test('obeys the limits that the user set for its model', async () => {
     await using system = await openProviderSystem();
     const double = await system.double({ script: {} });
-    system.set({ ...openaiAt(double), 'context_limits.models': { 'double-1': { context_window: 9_000 } } });
+    await system.set({
+      ...openaiAt(double),
+      'context_limits.models': { 'double-1': { context_window: 9_000 } },
+    });
     const route = await system.providers.ask('resolve', { model: 'openai:double-1' });
     expect(route.contextWindow).toBe(9_000);
     expect(double.listings).toHaveLength(0);
@@ -223,7 +226,7 @@ describe('a turn', () => {
       script: {},
       models: { list: ['text-embedding-3-small', 'gpt-4.1'] },
     });
-    system.set(openaiAt(double));
+    await system.set(openaiAt(double));
     const route = await system.providers.ask('resolve', { model: null });
     expect(route).toMatchObject({ reference: 'openai:gpt-4.1', substitution: null });
   });
@@ -231,7 +234,7 @@ describe('a turn', () => {
   test('that names none does not run on a default that LM Studio does not have', async () => {
     await using system = await openProviderSystem();
     const double = await system.double({ script: {}, models: { list: ['qwen3-8b'] } });
-    system.set(lmstudioAt(double));
+    await system.set(lmstudioAt(double));
     expect((await system.providers.ask('resolve', { model: null })).reference).toBe('lmstudio:qwen3-8b');
   });
 
@@ -239,7 +242,7 @@ describe('a turn', () => {
     await using system = await openProviderSystem();
     const openai = await system.double({ script: {} });
     const anthropic = await system.double({ script: {} });
-    system.set({
+    await system.set({
       ...openaiAt(openai),
       ...anthropicAt(anthropic),
       'preferences.default_model': 'anthropic:claude-x',
@@ -260,7 +263,7 @@ describe('a turn', () => {
   test('asks a failing provider after all when there is no other', async () => {
     await using system = await openProviderSystem();
     const double = await system.double({ script: {}, models: { list: [], status: 500 } });
-    system.set(openaiAt(double));
+    await system.set(openaiAt(double));
     system.providers.tell('met', { provider: 'openai', healthy: false });
     expect(await system.providers.ask('resolve', { model: 'openai:gpt-4.1' })).toMatchObject({
       reference: 'openai:gpt-4.1',
@@ -272,10 +275,10 @@ describe('a turn', () => {
     await using system = await openProviderSystem();
     const first = await system.double({ script: {}, models: { list: ['old'] } });
     const second = await system.double({ script: {}, models: { list: ['new'] } });
-    system.set(openaiAt(first));
+    await system.set(openaiAt(first));
     system.providers.tell('met', { provider: 'openai', healthy: false });
     expect((await system.providers.ask('models', {})).models[0]?.name).toBe('old');
-    system.set(openaiAt(second));
+    await system.set(openaiAt(second));
     expect((await system.providers.ask('models', {})).models[0]?.name).toBe('new');
     expect((await system.providers.ask('resolve', { model: 'openai:new' })).substitution).toBeNull();
   });
@@ -300,7 +303,7 @@ describe('a turn', () => {
       'requested openai:gpt-4.1 unavailable, using local:offline',
     );
     const double = await system.double({ script: {} });
-    system.set(openaiAt(double));
+    await system.set(openaiAt(double));
     expect((await system.providers.ask('resolve', { model: 'local:offline' })).reference).toBe(
       'openai:double-1',
     );
@@ -317,9 +320,9 @@ describe('a turn', () => {
 
 describe('a completion on a run host', () => {
   test('streams from the provider that the route names', async () => {
-    await using system = await openProviderSystem();
+    await using system = await openProviderSystem({}, { runHost: true });
     const double = await system.double({ script: { text: ['from ', 'afar'], chunkDelayMs: 1 } });
-    system.set(openaiAt(double));
+    await system.set(openaiAt(double));
     const route = await system.providers.ask('resolve', { model: 'openai:double-1' });
     let text = '';
     for await (const batch of system.completions.stream('complete', requestTo(route))) {
@@ -329,11 +332,11 @@ describe('a completion on a run host', () => {
   });
 
   test('carries its fault across the thread', async () => {
-    await using system = await openProviderSystem();
+    await using system = await openProviderSystem({}, { runHost: true });
     const double = await system.double({
       script: { fault: { kind: 'status', status: 429, headers: { 'retry-after': '3' } } },
     });
-    system.set(openaiAt(double));
+    await system.set(openaiAt(double));
     const route = await system.providers.ask('resolve', { model: 'openai:double-1' });
     await expect(system.completions.stream('complete', requestTo(route)).next()).rejects.toMatchObject({
       code: 'provider_rate_limited',
@@ -342,11 +345,11 @@ describe('a completion on a run host', () => {
   });
 
   test('aborts its request when the stream is stopped', async () => {
-    await using system = await openProviderSystem();
+    await using system = await openProviderSystem({}, { runHost: true });
     const double = await system.double({
       script: { text: ['a', 'b'], fault: { kind: 'stall', afterChunks: 1 } },
     });
-    system.set(openaiAt(double));
+    await system.set(openaiAt(double));
     const route = await system.providers.ask('resolve', { model: 'openai:double-1' });
     const stream = system.completions.stream('complete', requestTo(route));
     await stream.next();
