@@ -4,7 +4,7 @@
 const NOUN = '^src/actors/([^/]+)/';
 const ANY_NOUN = '^src/actors/[^/]+/';
 const PROTOCOLS = '^src/actors/[^/]+/protocol[.]ts$';
-const COMPOSITION = ['^src/(main|index)[.]ts$', '^src/boot/'];
+const COMPOSITION = ['^src/[^/]+[.]ts$', '^src/boot/'];
 
 const layer = (name, from, mayImport, why) => ({
   name: `layer-${name}`,
