@@ -19,7 +19,7 @@ export function acceptJsonOnly(app: FastifyInstance, bodyBytesMax: number): void
     (request, text: string, done) => {
       if (text.length === 0) return done(null); // B2
       let parsed: { readonly value: unknown } | null = null;
-      refusePrototypes(request, text, (error, value) => {
+      void refusePrototypes(request, text, (error, value) => {
         parsed = error === null ? { value } : null;
       });
       // `done` runs the rest of the request, so it stays out of the parser's own catch.

@@ -110,7 +110,7 @@ function streamHandler(
       headers: reply.getHeaders(),
       clock,
       log,
-      onOpen: () => reply.hijack(),
+      onOpen: () => void reply.hijack(),
     });
     streams.add(stream);
     try {

@@ -41,6 +41,8 @@ export async function createHttpEdge(options: HttpEdgeOptions): Promise<HttpEdge
     frameworkErrors: (error, request, reply) => answerFailure(error, request, reply, log),
   });
   app.server.maxConnections = CONNECTIONS_MAX;
+  // Only the plugin's routes read bodies: what comes to an unknown path is not worth parsing.
+  app.removeAllContentTypeParsers();
   app.setErrorHandler((error, request, reply) => answerFailure(error, request, reply, log));
   app.setNotFoundHandler((request, reply) =>
     answerFailure(

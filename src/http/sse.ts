@@ -38,7 +38,7 @@ const STREAM_HEADERS = {
 };
 
 /** S1. */
-export function frameText(frames: readonly SseFrame[]): string {
+function frameText(frames: readonly SseFrame[]): string {
   let text = '';
   for (const { seq, event, data } of frames) {
     text +=
@@ -62,8 +62,6 @@ export interface EventStreamOptions {
 export type Ending = 'finished' | 'reader_left' | 'stalled' | 'closed' | 'failed';
 
 export interface EventStream {
-  /** Aborted when nobody reads any more. */
-  readonly signal: AbortSignal;
   /** Tails until the end. @throws what the producer threw before the response was opened (S3). */
   tail(opening: (signal: AbortSignal) => Tail | Promise<Tail>): Promise<Ending>;
   /** Ends the response: the edge is closing. */
@@ -160,7 +158,6 @@ export function eventStream({ response, headers, clock, log, onOpen }: EventStre
   };
 
   return {
-    signal: abort.signal,
     close: () => end('closed'),
     async tail(opening) {
       try {

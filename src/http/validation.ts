@@ -8,8 +8,6 @@ import { Ajv, type ErrorObject } from 'ajv';
 import { edgeFaults } from './errors.ts';
 import type { JsonSchema } from './json-schema.ts';
 
-export type RequestPart = 'body' | 'querystring' | 'params' | 'headers';
-
 export interface Verdict {
   readonly value?: unknown;
   readonly error?: Error;

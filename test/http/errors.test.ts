@@ -77,8 +77,8 @@ test('a reply that does not fit its schema is our own mistake', async () => {
 describe('a request that no actor sees', () => {
   test('to an unknown path answers 404 in JSON, without the query', async () => {
     const { send } = await openEdge(working(), bindings);
-    for (const method of ['GET', 'POST', 'DELETE']) {
-      const { status, body } = await send(method, '/api/nothing?token=secret');
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      const { status, body } = await send(method, '/api/nothing?token=secret', '{broken');
       expect([status, body]).toEqual([404, { error: `No such path: ${method} /api/nothing` }]);
     }
   });
