@@ -53,8 +53,8 @@ describe('the packed package', () => {
       import { createTroupe } from 'troupe';
       import { type Ref, call, protocol } from 'troupe/actors';
       const troupe = await createTroupe({ dataDir: 'data', port: 0 });
-      const url: string = troupe.url;
-      // @ts-expect-error The address is a text: were the types not found, this would pass as any.
+      const url: string | null = troupe.url;
+      // @ts-expect-error The address is no number: were the types not found, this would pass as any.
       const port: number = troupe.url;
       const counter = protocol('counter', { add: call<{ by: number }, number>() });
       export async function addOne(ref: Ref<typeof counter>): Promise<number> {
