@@ -33,6 +33,8 @@ export interface EdgeActors {
 export interface EdgeOptions {
   readonly clock?: Clock;
   readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Serves other tools than the internal ones. */
+  readonly toolsActor?: typeof toolsActor;
 }
 
 export async function openEdgeActors(options: EdgeOptions = {}): Promise<EdgeActors> {
@@ -51,7 +53,7 @@ async function openIn(directory: string, options: EdgeOptions): Promise<EdgeActo
       child(configActor, configArgs, { id: 'config', name: true }),
       child(conversationsActor, undefined, { id: 'conversations', name: true }),
       child(toolOutputsActor, undefined, { id: 'tool-outputs', name: true }),
-      child(toolsActor, undefined, { id: 'tools', name: true }),
+      child(options.toolsActor ?? toolsActor, undefined, { id: 'tools', name: true }),
     ],
   });
   let isOpen = true;

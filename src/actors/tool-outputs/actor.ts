@@ -8,7 +8,7 @@ import '../services.ts';
 import { globMatches } from './glob.ts';
 import { pageOf } from './page.ts';
 import { type ToolOutput, toolOutputFaults, toolOutputs } from './protocol.ts';
-import { storageKey } from './storage-key.ts';
+import { isStorageKey, storageKey } from './storage-key.ts';
 import { type KeptOutput, type OutputStore, outputStore } from './store.ts';
 
 const SWEEP_INTERVAL_MS = 60_000;
@@ -25,7 +25,7 @@ export const toolOutputsActor = actor({
     context.every('sweep', SWEEP_INTERVAL_MS, () => context.background(sweep(store, context)));
 
     const found = (key: string): KeptOutput => {
-      const output = store.get(key, clock.nowMs());
+      const output = isStorageKey(key) ? store.get(key, clock.nowMs()) : undefined;
       if (output === undefined) throw notFound(key);
       return output;
     };

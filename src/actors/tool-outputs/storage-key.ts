@@ -12,3 +12,8 @@ export function storageKey(kind: 'tool' | 'message', tool: string, content: stri
   const timeOfDay = isoTimestamp(nowMs).slice(11, 19).replaceAll(':', '');
   return `${stem}_${timeOfDay}_${sha256Hex(content).slice(0, HASH_DIGITS)}`;
 }
+
+/** Anything else names nothing, and is not looked up. */
+export function isStorageKey(text: string): boolean {
+  return /^[A-Za-z0-9_.-]{1,200}$/.test(text);
+}

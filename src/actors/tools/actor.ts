@@ -3,13 +3,13 @@
 // D1 Every call ends within its deadline, whatever the tool does.
 
 import { errorText, isFault } from '../../std/errors.ts';
-import { type ActorContext, actor } from '../../supervisor/actor.ts';
+import { type ActorContext, actor, type Handlers } from '../../supervisor/actor.ts';
 import { config } from '../config/protocol.ts';
 import { toolOutputs } from '../tool-outputs/protocol.ts';
 import { readArguments } from './arguments.ts';
 import { cutShort, isLong, referenceTo } from './long-result.ts';
 import { type ToolCaller, tools } from './protocol.ts';
-import { describeTool, internalTools } from './registry.ts';
+import { describeTool, internalTools, type ToolRegistry } from './registry.ts';
 import { errorAnswer, isError, type Tool, type ToolAnswer, type ToolContext } from './tool.ts';
 
 /** Internal tools read and write this service's own storage: what takes longer is stuck. */
@@ -19,44 +19,47 @@ export const toolsActor = actor({
   module: import.meta.url,
   exportName: 'toolsActor',
   protocol: tools,
-  setup(context: ActorContext<typeof tools>) {
-    const { clock } = context;
-
-    return {
-      async list({ durable }) {
-        const settings = await context.ask(config, 'settings', {});
-        const offered = [...internalTools.all()].filter(
-          (tool) => (durable || !tool.writesMemory) && (tool.offeredWhen?.(settings) ?? true),
-        );
-        return { tools: offered.map(describeTool) };
-      },
-      async call({ tool: name, tool_call_id, arguments: given, caller }, inquiry) {
-        const startedMs = clock.monotonicMs();
-        const tool = internalTools.get(name);
-        const answer =
-          tool === undefined
-            ? unknownTool(name)
-            : await runWithin(context, tool, given, caller, inquiry.signal);
-        const success = !isError(answer.content);
-        const content =
-          isLong(answer.content) && !tool?.readsStored
-            ? await shorten(context, name, tool_call_id, answer.content, caller)
-            : answer.content;
-        return {
-          content,
-          success,
-          durationMs: clock.monotonicMs() - startedMs,
-          ...(answer.exhibit === undefined ? {} : { exhibit: answer.exhibit }),
-        };
-      },
-    };
-  },
+  setup: (context: ActorContext<typeof tools>) => serveTools(context, internalTools),
 });
 
-function unknownTool(name: string): ToolAnswer {
-  return errorAnswer(
-    `There is no tool called ${name.slice(0, 100)}. Tools: ${internalTools.names.join(', ')}`,
-  );
+/** The handlers, over any registry. */
+export function serveTools(
+  context: ActorContext<typeof tools>,
+  registry: ToolRegistry,
+): Handlers<typeof tools> {
+  const { clock } = context;
+  return {
+    async list({ durable }) {
+      const settings = await context.ask(config, 'settings', {});
+      const offered = [...registry.all()].filter(
+        (tool) => (durable || !tool.writesMemory) && (tool.offeredWhen?.(settings) ?? true),
+      );
+      return { tools: offered.map(describeTool) };
+    },
+    async call({ tool: name, tool_call_id, arguments: given, caller }, inquiry) {
+      const startedMs = clock.monotonicMs();
+      const tool = registry.get(name);
+      const answer =
+        tool === undefined
+          ? unknownTool(name, registry)
+          : await runWithin(context, tool, given, caller, inquiry.signal);
+      const success = !isError(answer.content);
+      const content =
+        isLong(answer.content) && !tool?.readsStored
+          ? await shorten(context, name, tool_call_id, answer.content, caller)
+          : answer.content;
+      return {
+        content,
+        success,
+        durationMs: clock.monotonicMs() - startedMs,
+        ...(answer.exhibit === undefined ? {} : { exhibit: answer.exhibit }),
+      };
+    },
+  };
+}
+
+function unknownTool(name: string, registry: ToolRegistry): ToolAnswer {
+  return errorAnswer(`There is no tool called ${name.slice(0, 100)}. Tools: ${registry.names.join(', ')}`);
 }
 
 /** D1: races the tool against its deadline and its caller; whichever loses is aborted, and its outcome ignored. */

@@ -87,7 +87,7 @@ export const workingMemoryTools: readonly Tool[] = [
         entries: written,
         replace,
       });
-      return jsonAnswer({ status: 'saved', slot, entries: state[slot as StateSlot].map(({ text }) => text) });
+      return jsonAnswer({ status: 'saved', slot, entries: state[slot as StateSlot].length });
     },
   }),
 ];

@@ -29,7 +29,7 @@ const call = (
 /** The members of a JSON result that must have succeeded. */
 const answer = async (...given: Parameters<typeof call>): Promise<Record<string, unknown>> => {
   const result = await call(...given);
-  expect(result).toMatchObject({ success: true });
+  expect(result, result.content).toMatchObject({ success: true });
   return JSON.parse(result.content);
 };
 
@@ -274,7 +274,7 @@ test('giant stored outputs are answered within bounds', async () => {
   for (const [tool, args] of calls) {
     const { content, durationMs } = await call(actors, tool, { ...args });
     expect(content.length).toBeLessThan(TOOL_RESULT_INLINE_CHARS_MAX + 500);
-    expect(durationMs).toBeLessThan(3_000);
+    expect(durationMs).toBeLessThan(8_000);
   }
 });
 
@@ -301,7 +301,7 @@ test('a checkpoint, a note and the state belong to the conversation of the calle
 
   await answer(actors, 'update_conversation_state', { slot: 'goals', entries: [' ship ', ''] });
   const state = await answer(actors, 'update_conversation_state', { slot: 'goals', entries: ['rest'] });
-  expect(state).toMatchObject({ slot: 'goals', entries: ['ship', 'rest'] });
+  expect(state).toEqual({ status: 'saved', slot: 'goals', entries: 2 });
   expect(await error(actors, 'update_conversation_state', { slot: 'goals', entries: [' '] })).toContain(
     'entries',
   );

@@ -63,7 +63,7 @@ test.each(['$..*..*..*', `$[${Array(150).fill('0').join(',')}][${Array(80).fill(
     const wide = [[Array.from({ length: 20_000 }, () => [1, [2, [3]]])]];
     const startedMs = performance.now();
     expect(() => selectByPath(wide, path)).toThrowError(/too much/);
-    expect(performance.now() - startedMs).toBeLessThan(1_500);
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
   },
 );
 
