@@ -1,3 +1,5 @@
+// Routes of the settings.
+
 import { config } from '../../actors/config/protocol.ts';
 import { bind } from '../route.ts';
 

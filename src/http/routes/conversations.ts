@@ -1,3 +1,5 @@
+// Routes of conversations. Two roots, as the wire format has them: reading under one, changing under /api/memory.
+
 import { conversations } from '../../actors/conversations/protocol.ts';
 import { bind } from '../route.ts';
 

@@ -1,3 +1,5 @@
+// Routes of the providers of models.
+
 import { providers } from '../../actors/providers/protocol.ts';
 import { bind } from '../route.ts';
 

@@ -1,3 +1,5 @@
+// Routes of the service itself: what every client asks first.
+
 import { service } from '../../actors/service/protocol.ts';
 import { bind } from '../route.ts';
 

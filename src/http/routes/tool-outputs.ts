@@ -1,3 +1,5 @@
+// Routes of stored tool outputs.
+
 import { toolOutputs } from '../../actors/tool-outputs/protocol.ts';
 import { bind } from '../route.ts';
 
