@@ -21,13 +21,7 @@ import {
   type Script,
 } from './provider-double-script.ts';
 
-export type {
-  DoubleRequest,
-  Reply,
-  Script,
-  ScriptedFault,
-  ScriptedToolCall,
-} from './provider-double-script.ts';
+export type { DoubleRequest, Script } from './provider-double-script.ts';
 
 export interface ProviderDoubleOptions {
   readonly script: Script;

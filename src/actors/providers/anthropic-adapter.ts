@@ -128,6 +128,9 @@ function readEvent(event: StreamEvent, builder: CompletionBuilder, usage: UsageC
       usage.see(event.usage);
       if (event.delta?.stop_reason != null) builder.setFinish(finishReason(event.delta.stop_reason));
       return;
+    case 'content_block_stop':
+    case 'message_stop':
+      return;
   }
 }
 

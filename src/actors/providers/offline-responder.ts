@@ -3,7 +3,6 @@
 // O1 Deterministic, and it reaches nobody: same messages, same answer.
 // O2 One tool call a message of the user, and only when the tool is offered.
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { unreachable } from '../../std/assert.ts';
 import type { Adapter } from './adapter.ts';
 import { BUILTIN_PROVIDERS } from './catalogue.ts';
@@ -16,6 +15,8 @@ const RECALL_LIMIT = 5;
 const TOPIC_WORDS_MAX = 12;
 const PASSAGES_MAX = 3;
 const CHUNK_WORDS = 4;
+/** Some forty chunks: enough to see it stream. */
+const CHUNK_PAUSE_MS = 2;
 /** The rule of thumb where no tokenizer is at hand. */
 const CHARS_PER_TOKEN = 4;
 /** Its own words are no knowledge: they are not quoted back. */
@@ -47,7 +48,7 @@ export function offlineRoute(substitution: string | null): ModelRoute {
   };
 }
 
-export const completeOffline: Adapter = async function* (request, { random }, signal) {
+export const completeOffline: Adapter = async function* (request, { clock, random }, signal) {
   const { messages, tools } = request;
   const asked = messages.findLastIndex((message) => message.role === 'user');
   const question = messages[asked]?.content ?? '';
@@ -68,7 +69,7 @@ export const completeOffline: Adapter = async function* (request, { random }, si
     if (signal.aborted) return;
     yield [{ kind: 'text', text }];
     // A cancel that has come meanwhile is seen before the next chunk.
-    await nextTurn();
+    await new Promise<void>((resolve) => clock.startTimer(CHUNK_PAUSE_MS, resolve));
   }
   yield [finish('stop', usageOf(messages, answer))];
 };

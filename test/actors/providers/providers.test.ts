@@ -1,6 +1,7 @@
 // The providers actor on a real system, against provider doubles.
 
 import { describe, expect, test } from 'vitest';
+import type { CompletionRequest, ModelRoute } from '../../../src/actors/providers/protocol.ts';
 import { startProviderDouble } from '../../support/provider-double.ts';
 import { anthropicAt, lmstudioAt, openaiAt, openProviderSystem } from './provider-system.ts';
 
@@ -358,11 +359,11 @@ describe('a completion on a run host', () => {
   });
 });
 
-function requestTo(route: { readonly connection: never | object; readonly modelId: string }) {
+function requestTo({ connection, modelId }: ModelRoute): CompletionRequest {
   return {
-    connection: route.connection as never,
-    modelId: route.modelId,
-    messages: [{ role: 'user', content: 'hello' } as const],
+    connection,
+    modelId,
+    messages: [{ role: 'user', content: 'hello' }],
     tools: [],
     temperature: 0.7,
     maxOutputTokens: null,
