@@ -81,7 +81,7 @@ function setUpConversations(context: ActorContext<typeof conversations>): Handle
       }
     } catch (error) {
       if (!isFault(error)) throw error;
-      context.log.warn({ err: error }, 'clearing a deleted conversation is put off');
+      context.log.warn({ detail: error.message }, 'clearing a deleted conversation is put off');
       context.after('clear', CLEAR_RETRY_MS, clearAll);
     }
   };

@@ -30,10 +30,6 @@ const NullableText = Type.Union([Type.String(), Type.Null()]);
 const ConversationId = Type.String({ minLength: 1, maxLength: CONVERSATION_ID_LENGTH_MAX });
 const Metadata = Type.Record(Type.String(), Type.Unknown());
 
-export const TurnRole = Type.Union(
-  ['user', 'assistant', 'system', 'tool', 'tool_call', 'tool_result'].map((role) => Type.Literal(role)),
-);
-
 export const Message = Type.Object({
   role: Type.String(),
   content: Text,

@@ -60,9 +60,15 @@ export function newRecord(generation: number, channel: string, createdAtMs: numb
   };
 }
 
+/** Half a character (an emoji that was cut) is kept as the sign for it: storage and wire know whole ones only. */
 export function keptRow(row: NewRow): KeptRow {
   const { role, content, atMs, metadata } = row;
-  return { role, content: keptContent(content), atMs, ...(metadata === undefined ? {} : { metadata }) };
+  return {
+    role,
+    content: keptContent(content.toWellFormed()),
+    atMs,
+    ...(metadata === undefined ? {} : { metadata }),
+  };
 }
 
 /** V1, V3. The record after these rows were added to it. */

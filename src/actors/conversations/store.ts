@@ -13,9 +13,6 @@ import { EMPTY_MEMORY, filledParts, type WorkingMemory } from './working-memory.
 /** Rows of a deleted conversation that go in one transaction: some milliseconds with their texts. */
 export const CLEARED_PER_STEP_MAX = 200;
 
-/** Above every number that a key of ours holds. */
-const LAST = Number.MAX_SAFE_INTEGER;
-
 export interface PageRequest {
   readonly channel: string | undefined;
   readonly includeArchived: boolean;
@@ -104,8 +101,8 @@ export function openConversationStore(storage: Storage): ConversationStore {
 
   /** S4. */
   const freshGeneration = (tx: Transaction, conversationId: string): number => {
-    const range = { reverse: true, start: [conversationId, LAST], end: [conversationId], limit: 1 };
-    for (const { key } of tx.range(removals, range)) return generationOf(key)[1] + 1;
+    for (const { key } of tx.range(removals, { prefix: conversationId, reverse: true, limit: 1 }))
+      return generationOf(key)[1] + 1;
     return 0;
   };
 
@@ -123,11 +120,7 @@ export function openConversationStore(storage: Storage): ConversationStore {
       const found =
         channel === undefined
           ? records.by(includeArchived ? 'all' : 'live', range)
-          : records.by(includeArchived ? 'all_of_channel' : 'live_of_channel', {
-              ...range,
-              start: [channel, LAST],
-              end: [channel],
-            });
+          : records.by(includeArchived ? 'all_of_channel' : 'live_of_channel', { ...range, prefix: channel });
       const entries = Array.from(found, ({ key, value }) => ({
         conversationId: key as string,
         record: value,
@@ -195,8 +188,7 @@ export function openConversationStore(storage: Storage): ConversationStore {
     clearStep(generation) {
       return storage.write('committed', (tx) => {
         if (transcripts.clear(tx, generation, CLEARED_PER_STEP_MAX) === CLEARED_PER_STEP_MAX) return false;
-        const end = [generation[0], generation[1] + 1];
-        const cleared = [...tx.range(runs, { start: generation, end, limit: CLEARED_PER_STEP_MAX })];
+        const cleared = [...tx.range(runs, { prefix: generation, limit: CLEARED_PER_STEP_MAX })];
         for (const { key } of cleared) tx.remove(runs, key);
         if (cleared.length === CLEARED_PER_STEP_MAX) return false;
         tx.remove(removals, generation);

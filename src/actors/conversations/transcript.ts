@@ -19,9 +19,6 @@ export const SEARCH_QUERY_LENGTH_MAX = 2000;
 /** Rows looked at for the newest words of the user: beyond it they are not recent any more. */
 export const NEWEST_SCANNED_MAX = 2000;
 
-/** Above every number that a key of ours holds. */
-const LAST = Number.MAX_SAFE_INTEGER;
-
 export type Generation = readonly [conversationId: string, generation: number];
 
 export interface RowLimits {
@@ -81,12 +78,7 @@ export function openTranscripts(storage: Storage, findRecord: FindRecord): Trans
   };
 
   const lastSaidAs = (role: string, limit: number): TurnHit[] => {
-    const entries = rows.by('said', {
-      reverse: true,
-      start: [role, LAST],
-      end: [role],
-      limit: NEWEST_SCANNED_MAX,
-    });
+    const entries = rows.by('said', { prefix: role, reverse: true, limit: NEWEST_SCANNED_MAX });
     return firstHits(entries, limit, ({ key, value }) => hitOf(placeOf(key), value, 0));
   };
 
@@ -115,13 +107,8 @@ export function openTranscripts(storage: Storage, findRecord: FindRecord): Trans
       }
     },
 
-    clear(tx, [conversationId, generation], rowsMax) {
-      const range = {
-        start: [conversationId, generation],
-        end: [conversationId, generation, LAST],
-        limit: rowsMax,
-      };
-      const cleared = [...tx.range(rows, range)];
+    clear(tx, generation, rowsMax) {
+      const cleared = [...tx.range(rows, { prefix: generation, limit: rowsMax })];
       for (const { key, value } of cleared) {
         tx.remove(rows, key);
         if (isSaid(value)) tx.removeText(texts, textId(placeOf(key)));
@@ -173,9 +160,10 @@ function isSaid(row: KeptRow): boolean {
   return row.content.trim() !== '' && row.metadata?.work_order_report !== true;
 }
 
+/** T3. */
 function newestFirst(conversationId: string, { generation, rowCount }: ConversationRecord) {
-  const start: Key = [conversationId, generation, rowCount - 1];
-  return { reverse: true, start, end: [conversationId, generation] };
+  const prefix = [conversationId, generation];
+  return { prefix, start: [...prefix, rowCount - 1], reverse: true };
 }
 
 function viewRow(index: number, row: KeptRow): Message {
