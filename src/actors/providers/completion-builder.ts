@@ -34,13 +34,13 @@ export function buildCompletion(random: RandomSource): CompletionBuilder {
 
   const put = (text: string): void => {
     if (text === '') return;
-    begun = true;
+    begun = true; // B3
     gathered.push({ kind: 'text', text });
   };
   const stopThinking = (): void => {
     if (!isThinking) return;
     isThinking = false;
-    put('</think>');
+    put('</think>'); // B1
   };
   const take = (): readonly CompletionDelta[] => {
     const deltas = gathered;
@@ -79,7 +79,7 @@ export function buildCompletion(random: RandomSource): CompletionBuilder {
     end() {
       stopThinking();
       const calls = toolCalls.calls();
-      if (calls.length > 0) gathered.push({ kind: 'tool_calls', calls });
+      if (calls.length > 0) gathered.push({ kind: 'tool_calls', calls }); // B2
       // Some providers say `stop` after tool calls; the calls themselves are what counts.
       const reason = calls.length > 0 && finish !== 'error' ? 'tool_calls' : (finish ?? 'stop');
       gathered.push({ kind: 'finish', reason, usage });

@@ -35,6 +35,7 @@ export function assembleToolCalls(random: RandomSource): ToolCallAssembly {
 
   const draftFor = (fragment: ToolCallFragment): Draft | undefined => {
     if (fragment.index !== null) {
+      // A1
       const here = drafts.findLast((draft) => draft.index === fragment.index);
       const isAnother =
         here !== undefined && fragment.id !== null && here.id !== null && here.id !== fragment.id;
@@ -62,7 +63,7 @@ export function assembleToolCalls(random: RandomSource): ToolCallAssembly {
       drafts.map((draft) => {
         const argumentsText = draft.pieces.join('');
         return {
-          id: draft.id ?? `call_${random.hex(24)}`,
+          id: draft.id ?? `call_${random.hex(24)}`, // A3
           name: draft.name,
           arguments: parseArguments(argumentsText),
           argumentsText,

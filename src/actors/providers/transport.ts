@@ -49,11 +49,11 @@ export interface Transport {
 
 export function openTransport(): Transport {
   const agent = new Agent({
-    allowH2: false,
+    allowH2: false, // X1
     connections: CONNECTIONS_PER_ORIGIN_MAX,
     connect: { timeout: CONNECT_TIMEOUT_MS },
     keepAliveTimeout: KEEP_ALIVE_MS,
-    maxResponseSize: ANSWER_BYTES_MAX,
+    maxResponseSize: ANSWER_BYTES_MAX, // X4
   });
   return {
     post: (connection, path, headers, body) => postForEvents(agent, connection, path, headers, body),
@@ -127,7 +127,7 @@ function postForEvents(
         pending.push(payload);
         pendingChars += payload.length;
       }
-      if (pendingChars > PENDING_CHARS_MAX) controller?.pause();
+      if (pendingChars > PENDING_CHARS_MAX) controller?.pause(); // X2
       if (pending.length > 0) enter(phase);
     },
     onResponseEnd() {
@@ -149,7 +149,7 @@ function postForEvents(
       }
       if (phase.kind === 'closed' || phase.kind === 'left') return null;
       if (pending.length > 0) {
-        const batch = pending;
+        const batch = pending; // X2
         pending = [];
         const wasPaused = pendingChars > PENDING_CHARS_MAX;
         pendingChars = 0;
@@ -163,11 +163,11 @@ function postForEvents(
     leave() {
       if (phase.kind !== 'open') return;
       controller?.resume();
-      enter({ kind: 'left' });
+      enter({ kind: 'left' }); // X3
     },
     close() {
       if (phase.kind !== 'open' && phase.kind !== 'refused') return;
-      enter({ kind: 'closed' });
+      enter({ kind: 'closed' }); // X3
       controller?.abort(new UnfinishedAnswer('closed'));
     },
   };

@@ -42,7 +42,7 @@ describe('the offline responder', () => {
     expect(answer.calls).toMatchObject([
       {
         name: 'recall_user_history',
-        arguments: { topic: 'said garden fence'.replace('said', 'say'), limit: 5 },
+        arguments: { topic: 'say garden fence', limit: 5 },
       },
     ]);
   });
