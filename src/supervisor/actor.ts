@@ -62,7 +62,9 @@ export interface Behaviour<P extends Protocol, Args> {
 }
 
 /** `export const counter = actor({ module: import.meta.url, exportName: 'counter', protocol, setup })`. */
-export function actor<P extends Protocol, Args = undefined>(behaviour: Behaviour<P, Args>): Behaviour<P, Args> {
+export function actor<P extends Protocol, Args = undefined>(
+  behaviour: Behaviour<P, Args>,
+): Behaviour<P, Args> {
   return behaviour;
 }
 
@@ -146,7 +148,11 @@ export interface ActorContext<P extends Protocol = Protocol> {
     message: RequestTo<Q, Name>,
     options?: AskOptions,
   ): Promise<ReplyFrom<Q, Name>>;
-  tell<Q extends Protocol, Name extends TellsOf<Q>>(protocol: Q, name: Name, message: RequestTo<Q, Name>): boolean;
+  tell<Q extends Protocol, Name extends TellsOf<Q>>(
+    protocol: Q,
+    name: Name,
+    message: RequestTo<Q, Name>,
+  ): boolean;
   stream<Q extends Protocol, Name extends StreamsOf<Q>>(
     protocol: Q,
     name: Name,

@@ -2,22 +2,28 @@
 // L1 starting -> running -> stopping -> terminated, and never back; a restart is a new cell.
 // L2 Signals (ends of children and of watched actors, timers, piped results, stop) have a lane of their own that is
 //    served before mail and has no bound: each is the answer to something this actor itself set going.
-// L3 When it stops, its mail is refused, its asks fail, its children end in reverse order, then every watcher is told once.
+// L3 When it stops, its mail is refused, the asks that it works on fail and the asks that it made are cancelled, its children
+//    end in reverse order, a setup that is still under way settles, its stop hooks run, then every watcher is told once.
+// L4 A kill skips what L3 waits for. A setup and hooks that outlast `shutdownMs` are a kill too, whoever stopped the cell.
 
-import { errorText, isFault } from '../std/errors.ts';
-import type { Behaviour, ChildOptions, Handlers, Inquiry, TerminationReason } from './actor.ts';
-import { type ChildHandle, Children, type ChildrenOwner, type ChildSpec } from './children.ts';
+import type { Timer } from '../std/clock.ts';
+import { errorText } from '../std/errors.ts';
+import type { Behaviour, ChildOptions, Handlers, TerminationReason } from './actor.ts';
+import {
+  type ChildHandle,
+  Children,
+  type ChildrenOwner,
+  type ChildSpec,
+  SHUTDOWN_DEFAULT_MS,
+} from './children.ts';
 import { Context } from './context.ts';
-import type { Envelope } from './envelope.ts';
-import { kernelFaults } from './faults.ts';
-import { HandlerInquiry } from './inquiry.ts';
+import { type AnyHandler, deliver } from './delivery.ts';
+import type { Envelope, Owner } from './envelope.ts';
 import { MAILBOX_DEFAULT, Mailbox } from './mailbox.ts';
-import { faultFor } from './pending-ask.ts';
 import type { Address, Protocol } from './protocol.ts';
 import type { Target } from './ref.ts';
 import type { Runtime } from './runtime.ts';
 import type { Runnable } from './scheduler.ts';
-import { StreamOutlet } from './streams.ts';
 
 /** Whom a cell tells about its own life; on this thread or on another. */
 export interface ParentHandle {
@@ -32,12 +38,12 @@ type State =
   | { readonly kind: 'stopping'; readonly reason: TerminationReason }
   | { readonly kind: 'terminated'; readonly reason: TerminationReason };
 
-type AnyHandler = (message: unknown, inquiry?: Inquiry) => unknown;
+type StopHook = (reason: TerminationReason) => void | Promise<void>;
 
 const NO_HANDLERS: Readonly<Record<string, AnyHandler>> = {};
 const SIGNALS = { lengthMax: Number.POSITIVE_INFINITY, whenFull: 'reject' } as const;
 
-export class Cell implements Runnable, Target, ChildHandle {
+export class Cell implements Runnable, Target, ChildHandle, Owner {
   readonly runtime: Runtime;
   readonly actor: number;
   readonly path: string;
@@ -52,7 +58,10 @@ export class Cell implements Runnable, Target, ChildHandle {
   #handlers = NO_HANDLERS;
   #lifetime: AbortController | null = null;
   #children: Children | null = null;
-  #stopHooks: ((reason: TerminationReason) => void | Promise<void>)[] | null = null;
+  /** Settled when an asynchronous setup has; null when there is none under way. */
+  #setup: Promise<void> | null = null;
+  #stopHooks: StopHook[] | null = null;
+  #killTimer: Timer | null = null;
   #watchers: Set<(reason: TerminationReason) => void> | null = null;
   #ending: Set<() => void> | null = null;
   readonly #mailbox: Mailbox<Envelope>;
@@ -110,12 +119,17 @@ export class Cell implements Runnable, Target, ChildHandle {
   start(behaviour: Behaviour<any, any>, args: unknown): void {
     try {
       const handlers = behaviour.setup(new Context(this), args);
-      if (handlers instanceof Promise) {
-        handlers.then(
-          (ready) => this.signalNow(() => this.#run(ready)),
-          (error: unknown) => this.signalNow(() => this.crash(error)),
-        );
-      } else this.#run(handlers);
+      if (!(handlers instanceof Promise)) {
+        this.#run(handlers);
+        return;
+      }
+      this.#setup = handlers.then(
+        (ready) => this.signalNow(() => this.#run(ready)),
+        (error: unknown) => this.signalNow(() => this.crash(error)),
+      );
+      void this.#setup.then(() => {
+        this.#setup = null;
+      });
     } catch (error) {
       this.crash(error);
     }
@@ -127,10 +141,11 @@ export class Cell implements Runnable, Target, ChildHandle {
 
   kill(): void {
     if (this.#state.kind === 'terminated') return;
-    const reason: TerminationReason = this.#state.kind === 'stopping' ? this.#state.reason : { kind: 'killed' };
-    this.#refuseMail();
+    const why = this.#state.kind === 'stopping' ? this.#state.reason : null;
+    const reason: TerminationReason = why?.kind === 'crashed' ? why : { kind: 'killed' };
+    this.#close(reason);
     this.#children?.killAll();
-    this.#terminate(reason.kind === 'stopped' ? { kind: 'killed' } : reason);
+    this.#terminate(reason);
   }
 
   crash(error: unknown): void {
@@ -143,13 +158,22 @@ export class Cell implements Runnable, Target, ChildHandle {
     this.#end({ kind: 'crashed', message });
   }
 
-  onStop(clean: (reason: TerminationReason) => void | Promise<void>): void {
+  onStop(clean: StopHook): void {
+    if (this.#state.kind === 'terminated') {
+      // Work that went on after the end opened something: it is closed at once, unless nothing is to be closed in order.
+      if (this.#state.reason.kind !== 'killed') void this.#runHook(clean, this.#state.reason);
+      return;
+    }
     this.#stopHooks ??= [];
     this.#stopHooks.push(clean);
   }
 
-  /** Runs synchronously when the cell begins to stop (timers, watches, streams); returns a way to take it back. */
+  /** Runs synchronously when the cell begins to end, at once when it is ending already; returns a way to take it back. */
   whenEnding(clean: () => void): () => void {
+    if (this.isEnding) {
+      clean();
+      return () => undefined;
+    }
     this.#ending ??= new Set();
     this.#ending.add(clean);
     return () => this.#ending?.delete(clean);
@@ -214,83 +238,20 @@ export class Cell implements Runnable, Target, ChildHandle {
   }
 
   #handle(envelope: Envelope): void {
-    this.handled += 1;
-    this.runtime.counters.handled += 1;
     const handler = this.#handlers[envelope.name];
     if (handler === undefined) {
-      const fault = kernelFaults.message_refused(`${this.path} does not understand ${envelope.name}`);
-      if (envelope.kind === 'tell') this.crash(fault);
-      else envelope.asker.fail(fault);
-    } else if (envelope.kind === 'tell') this.#handleTell(handler, envelope.message);
-    else if (envelope.kind === 'call') this.#handleCall(handler, envelope);
-    else this.#handleStream(handler, envelope);
+      // The sender's mistake, which must not cost this actor its state and its other mail.
+      this.runtime.log.warn(
+        { actor: this.path, message: envelope.name },
+        'an actor was sent what it does not understand',
+      );
+      this.runtime.refuse(this.path, envelope, 'not_understood');
+      return;
+    }
+    this.handled += 1;
+    this.runtime.counters.handled += 1;
+    deliver(this, handler, envelope);
     envelope.origin?.settled();
-  }
-
-  #handleTell(handler: AnyHandler, message: unknown): void {
-    try {
-      const result = handler(message);
-      if (result instanceof Promise) result.catch((error: unknown) => this.signalNow(() => this.crash(error)));
-    } catch (error) {
-      this.crash(error);
-    }
-  }
-
-  #handleCall(handler: AnyHandler, envelope: Envelope & { readonly kind: 'call' }): void {
-    const { asker } = envelope;
-    const inquiry = new HandlerInquiry(this, asker);
-    try {
-      const result = handler(envelope.message, inquiry);
-      if (!(result instanceof Promise)) {
-        inquiry.close();
-        asker.reply(result);
-        return;
-      }
-      // What is still being worked on when the cell ends fails at once, not at its deadline.
-      const forget = this.whenEnding(() => {
-        asker.fail(kernelFaults.actor_terminated(`${this.path} ended before it answered`));
-      });
-      result.then(
-        (value) => {
-          forget();
-          inquiry.close();
-          asker.reply(value);
-        },
-        (error: unknown) => {
-          forget();
-          inquiry.close();
-          this.#failAsk(asker, error);
-        },
-      );
-    } catch (error) {
-      inquiry.close();
-      this.#failAsk(asker, error);
-    }
-  }
-
-  #handleStream(handler: AnyHandler, envelope: Envelope & { readonly kind: 'stream' }): void {
-    const { asker } = envelope;
-    const inquiry = new HandlerInquiry(this, null);
-    try {
-      const items = handler(envelope.message, inquiry) as AsyncIterable<unknown>;
-      const outlet: StreamOutlet = new StreamOutlet(items, asker, (error) => {
-        forget();
-        inquiry.abandon();
-        if (error !== undefined) this.#failAsk(asker, error);
-      });
-      const forget = this.whenEnding(() =>
-        outlet.fail(kernelFaults.actor_terminated(`${this.path} ended in the middle of a stream`)),
-      );
-      outlet.open();
-    } catch (error) {
-      this.#failAsk(asker, error);
-    }
-  }
-
-  /** A fault is an answer; anything else is a bug, and the actor crashes with it (A3). */
-  #failAsk(asker: { fail(fault: ReturnType<typeof faultFor>): void }, error: unknown): void {
-    asker.fail(faultFor(error, this.path));
-    if (!isFault(error)) this.crash(error);
   }
 
   #guard(run: () => void): void {
@@ -303,6 +264,7 @@ export class Cell implements Runnable, Target, ChildHandle {
 
   #run(handlers: Handlers<Protocol>): void {
     if (this.#state.kind !== 'starting') return;
+    if (typeof handlers !== 'object') throw new Error(`the setup of ${this.path} returned no handlers`);
     this.#handlers = handlers as unknown as Readonly<Record<string, AnyHandler>>;
     this.#state = { kind: 'running' };
     this.parent.childStarted(this.actor);
@@ -313,37 +275,55 @@ export class Cell implements Runnable, Target, ChildHandle {
 
   #end(reason: TerminationReason): void {
     if (this.isEnding) return;
-    this.#state = { kind: 'stopping', reason };
-    this.#lifetime?.abort();
-    this.#refuseMail();
+    this.#close(reason);
     const hasChildren = this.#children !== null && !this.#children.isEmpty;
-    if (!hasChildren && this.#stopHooks === null) this.#terminate(reason);
+    if (!hasChildren && this.#stopHooks === null && this.#setup === null) this.#terminate(reason);
     else void this.#windDown(reason);
   }
 
-  /** Never rejects: a failing hook is logged, the end goes on. */
-  async #windDown(reason: TerminationReason): Promise<void> {
-    if (this.#children !== null) await this.#children.stopAll();
-    for (const clean of (this.#stopHooks ?? []).reverse()) {
-      try {
-        await clean(reason);
-      } catch (error) {
-        this.runtime.log.error({ actor: this.path, error: errorText(error) }, 'a stop hook failed');
-      }
-    }
-    this.#terminate(reason);
-  }
-
-  #refuseMail(): void {
+  /** From here on nothing comes in, and nothing that the context handed out calls back. */
+  #close(reason: TerminationReason): void {
+    this.#state = { kind: 'stopping', reason };
+    this.#lifetime?.abort();
     const ending = this.#ending;
     this.#ending = null;
     for (const clean of ending ?? []) clean();
     for (const envelope of this.#mailbox.drain()) this.runtime.refuse(this.path, envelope, 'terminated');
   }
 
+  /** L3, L4. Never rejects: a failing hook is logged, the end goes on. */
+  async #windDown(reason: TerminationReason): Promise<void> {
+    if (this.#children !== null) await this.#children.stopAll();
+    if (this.#isTerminated()) return;
+    // Each child had its own deadline; this one is for what is left.
+    const shutdownMs = this.options.shutdownMs ?? SHUTDOWN_DEFAULT_MS;
+    this.#killTimer = this.runtime.clock.startTimer(shutdownMs, () => this.kill());
+    if (this.#setup !== null) await this.#setup;
+    while (!this.#isTerminated()) {
+      const clean = this.#stopHooks?.pop();
+      if (clean === undefined) break;
+      await this.#runHook(clean, reason);
+    }
+    this.#terminate(reason);
+  }
+
+  async #runHook(clean: StopHook, reason: TerminationReason): Promise<void> {
+    try {
+      await clean(reason);
+    } catch (error) {
+      this.runtime.log.error({ actor: this.path, error: errorText(error) }, 'a stop hook failed');
+    }
+  }
+
+  /** Apart, because the compiler does not know that a kill may come during an await. */
+  #isTerminated(): boolean {
+    return this.#state.kind === 'terminated';
+  }
+
   #terminate(reason: TerminationReason): void {
     if (this.#state.kind === 'terminated') return;
     this.#state = { kind: 'terminated', reason };
+    this.#killTimer?.cancel();
     this.runtime.forget(this);
     const watchers = this.#watchers;
     this.#watchers = null;

@@ -1,10 +1,14 @@
 // Children: one actor's children, in start order, and the supervision of them.
 // H1 A child that ended is restarted, with the siblings that its supervisor's strategy names, or forgotten.
 // H2 Siblings are stopped in reverse start order, one after the other, each within its `shutdownMs`; then it is killed.
-// H3 More restarts than the intensity allows crash the owner: escalation.
+// H3 More restarts than the intensity allows crash the owner: escalation. A lost thread counts once, however many of the
+//    children lived on it.
 // H4 Once the owner stops, nothing is started any more.
+// H5 A child that is down belongs to at most one restart, which starts its children in order, each when the one before it
+//    has started. A failure meanwhile begins a new restart that takes over what the old one has not started yet.
 
 import type { Clock, Timer } from '../std/clock.ts';
+import { errorText } from '../std/errors.ts';
 import type { RandomSource } from '../std/ids.ts';
 import type { Behaviour, ChildOptions, Supervision, TerminationReason } from './actor.ts';
 import type { Protocol } from './protocol.ts';
@@ -54,11 +58,18 @@ interface Child {
   isStarted: boolean;
   /** Set while a stop is under way; the child is not restarted then by its own end. */
   stopping: { readonly done: Promise<void>; readonly resolve: () => void; readonly killTimer: Timer } | null;
+  /** The restart that will start it again (H5); its end until then is part of that. */
+  restart: object | null;
+  /** Being stopped for good. */
+  isDismissed: boolean;
   restarts: number;
   lastFailure: string | null;
 }
 
-const SHUTDOWN_DEFAULT_MS = 5_000;
+/** Long enough to flush and close; a child that needs longer says so in its options. */
+export const SHUTDOWN_DEFAULT_MS = 5_000;
+
+const PARENT_STOPS = 'its parent is stopping';
 
 export class Children {
   readonly #owner: ChildrenOwner;
@@ -70,6 +81,9 @@ export class Children {
   #supervision: Supervision = SUPERVISION_DEFAULT;
   #budget = new RestartBudget(SUPERVISION_DEFAULT);
   #isClosed = false;
+  #isKilled = false;
+  /** The lost thread that was counted last. */
+  #threadCounted: number | null = null;
 
   constructor(owner: ChildrenOwner) {
     this.#owner = owner;
@@ -98,15 +112,30 @@ export class Children {
   }
 
   start(spec: ChildSpec): ChildHandle {
-    const record: Child = { spec, handle: null, isStarted: false, stopping: null, restarts: 0, lastFailure: null };
+    const record: Child = {
+      spec,
+      handle: null,
+      isStarted: false,
+      stopping: null,
+      restart: null,
+      isDismissed: false,
+      restarts: 0,
+      lastFailure: null,
+    };
     this.#byId.set(spec.options.id, record);
-    return this.#launch(record);
+    try {
+      return this.#launch(record);
+    } catch (error) {
+      this.#byId.delete(spec.options.id); // it could not be placed: its id is free
+      throw error;
+    }
   }
 
   /** Resolves when the child's setup is done; rejects when it ended for good before. */
   started(id: string): Promise<void> {
     const record = this.#byId.get(id);
     if (record === undefined) return Promise.reject(new Error(`child ${id} ended while it was starting`));
+    if (this.#isClosed) return Promise.reject(new Error(PARENT_STOPS));
     if (record.isStarted) return Promise.resolve();
     return new Promise((resolve, reject) => {
       const waiters = this.#startWaiters.get(id) ?? [];
@@ -118,6 +147,7 @@ export class Children {
   stop(id: string): Promise<void> {
     const record = this.#byId.get(id);
     if (record === undefined) return Promise.resolve();
+    record.isDismissed = true;
     return this.#stop(record).then(() => this.#forget(record));
   }
 
@@ -131,6 +161,7 @@ export class Children {
   onEnded(actor: number, reason: TerminationReason): void {
     const record = this.#byActor.get(actor);
     if (record === undefined) return;
+    const thread = record.handle?.thread ?? null;
     this.#byActor.delete(actor);
     record.handle = null;
     record.isStarted = false;
@@ -141,65 +172,95 @@ export class Children {
       record.stopping = null;
       return;
     }
-    if (this.#isClosed) return;
+    if (this.#isClosed || record.restart !== null) return;
     if (!shouldRestart(record.spec.options.restart ?? 'permanent', reason)) {
       this.#forget(record);
       return;
     }
-    this.#restart(record);
+    const isCounted = reason.kind === 'thread_lost' && this.#threadCounted === thread;
+    if (reason.kind === 'thread_lost') this.#threadCounted = thread;
+    if (isCounted || this.#budget.spend(this.#owner.clock.monotonicMs())) this.#restart(record);
+    else this.#escalate(record);
   }
 
   /** H2, H4. */
   async stopAll(): Promise<void> {
     this.#close();
-    for (const record of [...this.#byId.values()].reverse()) await this.#stop(record);
+    for (const record of [...this.#byId.values()].reverse()) {
+      await this.#stop(record);
+      if (this.#isKilled) return;
+    }
   }
 
   killAll(): void {
     this.#close();
-    for (const record of [...this.#byId.values()].reverse()) record.handle?.kill();
+    this.#isKilled = true;
+    for (const { stopping, handle } of [...this.#byId.values()].reverse()) {
+      handle?.kill();
+      // The end of a child elsewhere comes after the owner's own: nobody would take it.
+      stopping?.killTimer.cancel();
+      stopping?.resolve();
+    }
   }
 
   #close(): void {
     this.#isClosed = true;
     for (const timer of this.#restartTimers) timer.cancel();
     this.#restartTimers.clear();
+    const waiters = [...this.#startWaiters.values()].flat();
+    this.#startWaiters.clear();
+    for (const { reject } of waiters) reject(new Error(PARENT_STOPS));
+  }
+
+  /** H3. */
+  #escalate({ spec, lastFailure }: Child): void {
+    const { restartsMax, withinMs } = this.#supervision.intensity;
+    this.#owner.crash(
+      `child ${spec.options.id} needed more than ${restartsMax} restarts within ${withinMs} ms; last failure: ${lastFailure}`,
+    );
   }
 
   #restart(failed: Child): void {
-    if (!this.#budget.spend(this.#owner.clock.nowMs())) {
-      const { restartsMax, withinMs } = this.#supervision.intensity;
-      this.#owner.crash(
-        `child ${failed.spec.options.id} needed more than ${restartsMax} restarts within ${withinMs} ms; last failure: ${failed.lastFailure}`,
-      );
-      return;
-    }
-    failed.restarts += 1;
     const group = this.#groupOf(failed);
     const delayMs = this.#budget.delayMs(this.#owner.random);
     if (group.length === 1 && delayMs === 0) {
-      this.#launch(failed);
+      this.#relaunch(failed);
       return;
     }
-    void this.#restartGroup(group, delayMs);
+    // What fails in a child arrives as `onEnded`; what fails here is a child that cannot be placed.
+    this.#restartGroup(group, delayMs).catch((error: unknown) => this.#owner.crash(errorText(error)));
   }
 
+  /** With those, in start order, that an earlier restart has not started yet (H5). */
   #groupOf(failed: Child): readonly Child[] {
-    if (this.#supervision.strategy === 'one_for_one') return [failed];
+    const { strategy } = this.#supervision;
+    if (strategy === 'one_for_one') return [failed];
     const all = [...this.#byId.values()];
-    return restartedWith(this.#supervision.strategy, all.indexOf(failed), all.length).flatMap((i) => all[i] ?? []);
+    const named = new Set(restartedWith(strategy, all.indexOf(failed), all.length));
+    return all.filter((record, i) => (named.has(i) || record.restart !== null) && !record.isDismissed);
   }
 
-  /** Never rejects: what fails in it is a child's failure and arrives as `onEnded`. */
   async #restartGroup(group: readonly Child[], delayMs: number): Promise<void> {
+    const restart = {};
+    for (const record of group) record.restart = restart;
     for (const record of [...group].reverse()) await this.#stop(record);
     if (delayMs > 0) await this.#delay(delayMs);
     for (const record of group) {
-      // A record that is alive again was restarted by a later failure in the group.
-      if (this.#isClosed || record.handle !== null || this.#byId.get(record.spec.options.id) !== record) continue;
-      this.#launch(record);
+      if (this.#isClosed) return;
+      if (record.restart !== restart || record.isDismissed) continue;
+      record.restart = null;
+      if (record.spec.options.restart === 'temporary') {
+        this.#forget(record); // it went down with its siblings, and does not come back
+        continue;
+      }
+      this.#relaunch(record);
       await this.started(record.spec.options.id).catch(() => undefined);
     }
+  }
+
+  #relaunch(record: Child): void {
+    record.restarts += 1;
+    this.#launch(record);
   }
 
   #launch(record: Child): ChildHandle {

@@ -45,7 +45,7 @@ export class Context<P extends Protocol> implements ActorContext<P> {
   }
 
   get self(): Ref<P> {
-    this.#self ??= typed<P>(new ActorRef(this.#cell, this.#cell.runtime.deadlines));
+    this.#self ??= typed<P>(new ActorRef(this.#cell, this.#cell.runtime.deadlines, this.#cell));
     return this.#self;
   }
 
@@ -96,11 +96,11 @@ export class Context<P extends Protocol> implements ActorContext<P> {
   }
 
   refTo<Q extends Protocol>(_protocol: Q, address: Address): Ref<Q> {
-    return typed<Q>(this.#cell.runtime.refTo(address));
+    return typed<Q>(this.#cell.runtime.refTo(address, this.#cell));
   }
 
   named<Q extends Protocol>(protocol: Q, name: string = protocol.name): Ref<Q> {
-    return typed<Q>(this.#cell.runtime.named(name));
+    return typed<Q>(this.#cell.runtime.named(name, this.#cell));
   }
 
   ask<Q extends Protocol, Name extends CallsOf<Q>>(
@@ -131,15 +131,19 @@ export class Context<P extends Protocol> implements ActorContext<P> {
 
   watch(target: Ref<Protocol> | Address, onTerminated: (terminated: Terminated) => void): () => void {
     const address = addressOf(target);
-    if (address === null) throw new Error(`a name cannot be watched (${target.path}): watch the actor that bears it`);
+    if (address === null)
+      throw new Error(`a name cannot be watched (${target.path}): watch the actor that bears it`);
+    if (this.#cell.isEnding) return () => undefined;
     let isOpen = true;
-    const unwatch = this.#cell.runtime.watch(address, (reason) => {
+    let unwatch = (): void => undefined;
+    const forget = this.#cell.whenEnding(() => unwatch());
+    // A target that has ended already is reported at once, before there is anything to take back.
+    unwatch = this.#cell.runtime.watch(address, (reason) => {
       forget();
-      this.#cell.signalNow(() => {
+      this.#signal(() => {
         if (isOpen) onTerminated({ address, reason });
       });
     });
-    const forget = this.#cell.whenEnding(unwatch);
     return () => {
       isOpen = false;
       forget();
@@ -150,7 +154,8 @@ export class Context<P extends Protocol> implements ActorContext<P> {
   pipe<T>(work: Promise<T>, onDone: (value: T) => void, onFailed?: (error: unknown) => void): void {
     work.then(
       (value) => this.#signal(() => onDone(value)),
-      (error: unknown) => this.#signal(() => (onFailed === undefined ? this.#cell.crash(error) : onFailed(error))),
+      (error: unknown) =>
+        this.#signal(() => (onFailed === undefined ? this.#cell.crash(error) : onFailed(error))),
     );
   }
 
@@ -193,8 +198,11 @@ export class Context<P extends Protocol> implements ActorContext<P> {
     this.#cell.onStop(clean);
   }
 
+  /** A5: what was queued before the end began does not run after it. */
   #signal(run: () => void): void {
-    if (!this.#cell.isEnding) this.#cell.signalNow(run);
+    this.#cell.signalNow(() => {
+      if (!this.#cell.isEnding) run();
+    });
   }
 
   #timerMap(): Map<string, Timer> {

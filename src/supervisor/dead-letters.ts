@@ -7,7 +7,8 @@ export type Refusal =
   | 'dropped_oldest' // made room for a newer one
   | 'link_full'
   | 'thread_lost' // on its way to a thread that died
-  | 'not_plain'; // could not cross to another thread
+  | 'not_plain' // could not cross to another thread
+  | 'not_understood'; // the target has no handler for it
 
 export interface DeadLetter {
   readonly atMs: number;

@@ -1,6 +1,7 @@
 // Deadlines: one timer for any number of pending asks.
-// Asks of the same duration expire in the order in which they were made, so each duration has a queue of its own and only
+// Asks of the same duration expire in the order in which they were made, so each duration has a lane of its own and only
 // its head needs a timer: O(1) to add, nothing to do when an ask is answered in time.
+// B1 What was answered in time is not kept: a lane holds at most as many settled asks as open ones, or COMPACT_AT.
 
 import type { Clock, Timer } from '../std/clock.ts';
 
@@ -19,10 +20,11 @@ interface Lane {
   readonly durationMs: number;
   waiting: Waiting[];
   head: number;
+  compactAt: number;
+  /** Null only while the lane fires. */
   timer: Timer | null;
 }
 
-/** Settled entries at the front are dropped when this many have gathered. */
 const COMPACT_AT = 1024;
 
 export class Deadlines {
@@ -34,28 +36,22 @@ export class Deadlines {
   }
 
   add(durationMs: number, expiring: Expiring): void {
-    let lane = this.#lanes.get(durationMs);
+    const waiting = { expiring, atMs: this.#clock.monotonicMs() + durationMs };
+    const lane = this.#lanes.get(durationMs);
     if (lane === undefined) {
-      lane = { durationMs, waiting: [], head: 0, timer: null };
-      this.#lanes.set(durationMs, lane);
+      const opened: Lane = { durationMs, waiting: [waiting], head: 0, compactAt: COMPACT_AT, timer: null };
+      this.#lanes.set(durationMs, opened);
+      this.#arm(opened);
+      return;
     }
-    lane.waiting.push({ expiring, atMs: this.#clock.monotonicMs() + durationMs });
-    this.#skipSettled(lane);
-    if (lane.timer === null) this.#arm(lane);
+    lane.waiting.push(waiting);
+    if (lane.waiting.length >= lane.compactAt && lane.timer !== null) compact(lane);
   }
 
   /** Cancels all timers; nothing expires any more. */
   close(): void {
     for (const lane of this.#lanes.values()) lane.timer?.cancel();
     this.#lanes.clear();
-  }
-
-  #skipSettled(lane: Lane): void {
-    while (lane.head < lane.waiting.length && lane.waiting[lane.head]?.expiring.isSettled) lane.head += 1;
-    if (lane.head >= COMPACT_AT) {
-      lane.waiting = lane.waiting.slice(lane.head);
-      lane.head = 0;
-    }
   }
 
   #arm(lane: Lane): void {
@@ -77,4 +73,11 @@ export class Deadlines {
     if (lane.head >= lane.waiting.length) this.#lanes.delete(lane.durationMs);
     else this.#arm(lane);
   }
+}
+
+/** B1. Each time at least half of what is there was added since the last time, so it costs O(1) an ask. */
+function compact(lane: Lane): void {
+  lane.waiting = lane.waiting.slice(lane.head).filter(({ expiring }) => !expiring.isSettled);
+  lane.head = 0;
+  lane.compactAt = Math.max(COMPACT_AT, lane.waiting.length * 2);
 }

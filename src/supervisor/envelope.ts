@@ -3,15 +3,22 @@
 
 import type { Fault } from '../std/errors.ts';
 
-/** Told when a message that came over a link has left the mailbox: handled or not, its credit goes back. */
+/** Told when a message that came over a link has left the mailbox, handled or not. */
 export interface MailOrigin {
   settled(): void;
+}
+
+/** The actor on whose behalf something is asked: what it asked ends with it. */
+export interface Owner {
+  readonly isEnding: boolean;
+  /** Runs `clean` when the owner begins to end; returns a way to take it back. */
+  whenEnding(clean: () => void): () => void;
 }
 
 export interface Asker {
   reply(value: unknown): void;
   fail(fault: Fault): void;
-  /** `hook` runs when the asker gives up: its signal, its deadline, or the loss of its thread. */
+  /** `hook` runs when the asker gives up (its signal, its deadline, its own end, the loss of its thread); at once when it has. */
   onAbandoned(hook: () => void): void;
 }
 
@@ -23,7 +30,12 @@ export interface StreamAsker extends Asker {
 }
 
 export type Envelope =
-  | { readonly kind: 'tell'; readonly name: string; readonly message: unknown; readonly origin: MailOrigin | null }
+  | {
+      readonly kind: 'tell';
+      readonly name: string;
+      readonly message: unknown;
+      readonly origin: MailOrigin | null;
+    }
   | {
       readonly kind: 'call';
       readonly name: string;

@@ -35,6 +35,11 @@ export class HandlerInquiry implements Inquiry {
     this.#controller?.abort();
   }
 
+  /** True for the error of work that stopped because this inquiry's own signal told it to: no bug. */
+  excuses(error: unknown): boolean {
+    return this.#isAbandoned && error instanceof Error && error.name === 'AbortError';
+  }
+
   /** Answered: nothing aborts the signal any more. */
   close(): void {
     this.#forget?.();

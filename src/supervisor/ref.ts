@@ -1,8 +1,9 @@
 // ActorRef: tell, ask and stream over anything that takes envelopes: a cell on this thread, a link, or a name.
+// A ref that the context gave to an actor has that actor for its owner: what was asked through it ends with the owner.
 
-import { type Fault, isFault } from '../std/errors.ts';
+import type { Fault } from '../std/errors.ts';
 import type { Deadlines } from './deadlines.ts';
-import type { Envelope } from './envelope.ts';
+import type { Envelope, Owner } from './envelope.ts';
 import { ASK_DEADLINE_MS, PendingAsk } from './pending-ask.ts';
 import type { Address, AskOptions, Protocol, Ref } from './protocol.ts';
 import { StreamInlet } from './streams.ts';
@@ -18,10 +19,12 @@ export interface Target {
 export class ActorRef {
   readonly #target: Target;
   readonly #deadlines: Deadlines;
+  readonly #owner: Owner | null;
 
-  constructor(target: Target, deadlines: Deadlines) {
+  constructor(target: Target, deadlines: Deadlines, owner: Owner | null) {
     this.#target = target;
     this.#deadlines = deadlines;
+    this.#owner = owner;
   }
 
   get path(): string {
@@ -43,8 +46,10 @@ export class ActorRef {
       if (options?.signal !== undefined) asker.obey(options.signal);
       if (asker.isSettled) return;
       this.#target.post({ kind: 'call', name, message, origin: null, asker });
-      // A local handler may have answered already; only what is open needs a deadline.
-      if (!asker.isSettled) this.#deadlines.add(deadlineMs, asker);
+      // It may have been refused already; only what is open needs a deadline and an owner.
+      if (asker.isSettled) return;
+      this.#deadlines.add(deadlineMs, asker);
+      if (this.#owner !== null) asker.belongTo(this.#owner);
     });
   }
 
@@ -56,6 +61,7 @@ export class ActorRef {
     const inlet = new StreamInlet<unknown>();
     if (options?.signal !== undefined) inlet.obey(options.signal);
     if (!inlet.isEnded) this.#target.post({ kind: 'stream', name, message, origin: null, asker: inlet });
+    if (this.#owner !== null) inlet.belongTo(this.#owner);
     return inlet;
   }
 }
@@ -67,9 +73,4 @@ export function typed<P extends Protocol>(ref: ActorRef): Ref<P> {
 
 export function addressOf(target: Ref<Protocol> | Address): Address | null {
   return target instanceof ActorRef ? target.address : (target as Address);
-}
-
-/** True for the faults that say that there was nobody to answer. */
-export function isGone(error: unknown): boolean {
-  return isFault(error, 'actor_terminated') || isFault(error, 'actor_unavailable');
 }

@@ -32,7 +32,9 @@ export class Registry {
 
   /** Names whose bearers lived on a thread that is gone are free; answers which. */
   forgetThread(thread: number): readonly string[] {
-    const lost = [...this.#addresses].filter(([, address]) => address.thread === thread).map(([name]) => name);
+    const lost = [...this.#addresses]
+      .filter(([, address]) => address.thread === thread)
+      .map(([name]) => name);
     for (const name of lost) this.#addresses.delete(name);
     return lost;
   }

@@ -6,12 +6,12 @@
 import type { Clock } from '../std/clock.ts';
 import type { RandomSource } from '../std/ids.ts';
 import type { Log } from '../std/log.ts';
-import type { ChildOptions, TerminationReason, ThreadServices } from './actor.ts';
+import type { ChildOptions, Placement, TerminationReason, ThreadServices } from './actor.ts';
 import { Cell, type ParentHandle } from './cell.ts';
 import type { ChildHandle, ChildSpec } from './children.ts';
 import { DeadLetters, isRejection, type Refusal } from './dead-letters.ts';
 import { Deadlines } from './deadlines.ts';
-import type { Envelope } from './envelope.ts';
+import type { Envelope, Owner } from './envelope.ts';
 import { kernelFaults } from './faults.ts';
 import type { Address } from './protocol.ts';
 import { ActorRef, type Target } from './ref.ts';
@@ -25,15 +25,26 @@ export interface Counters {
   deadLettered: number;
 }
 
+/** The thread that the embedding program runs on: the edge. */
+export const MAIN_THREAD = 0;
+
 /** What a runtime needs of the threads around it; `threads/` implements it, a system of one thread has none. */
 export interface OtherThreads {
   /** Delivers to an actor on another thread. */
   target(address: Address): Target;
   /** Starts a child there; its life is reported to `parent` on this thread. */
-  launch(spec: ChildSpec, thread: string, actor: number, path: string, parent: ParentHandle): ChildHandle;
+  launch(
+    spec: ChildSpec,
+    placement: Placement,
+    actor: number,
+    path: string,
+    parent: ParentHandle,
+  ): ChildHandle;
   watch(address: Address, onTerminated: (reason: TerminationReason) => void): () => void;
   nameTaken(name: string, address: Address): void;
   nameFreed(name: string, address: Address): void;
+  /** Mail that waits here for a link's credit. */
+  readonly heldLength: number;
 }
 
 /** Actor numbers of one thread; 2^20 threads may live and die before they run out. */
@@ -79,11 +90,10 @@ export class Runtime {
     const actor = this.#actorNext;
     this.#actorNext += 1;
     const path = pathOf(spec.options.id, parent);
-    const { placement } = spec.options;
-    if (typeof placement !== 'object' || this.others === null) {
-      return this.startCell(spec, actor, path, parentOf(parent));
-    }
-    return this.others.launch(spec, placement.thread, actor, path, parentOf(parent));
+    const placement = spec.options.placement ?? 'parent';
+    const isHere = placement === 'parent' || (placement === 'edge' && this.thread === MAIN_THREAD);
+    if (isHere || this.others === null) return this.startCell(spec, actor, path, parentOf(parent));
+    return this.others.launch(spec, placement, actor, path, parentOf(parent));
   }
 
   /** Starts a cell on this thread, for a parent that may be elsewhere. */
@@ -106,7 +116,8 @@ export class Runtime {
     loading.then(
       (behaviour) =>
         cell.signalNow(() => {
-          if (!cell.isEnding && this.#takeName(cell, { behaviour, args, options })) cell.start(behaviour, args);
+          if (!cell.isEnding && this.#takeName(cell, { behaviour, args, options }))
+            cell.start(behaviour, args);
         }),
       (error: unknown) => cell.signalNow(() => cell.crash(error)),
     );
@@ -121,15 +132,15 @@ export class Runtime {
   }
 
   refOfChild(handle: ChildHandle, id: string, parent: Cell): ActorRef {
-    if (handle instanceof Cell) return new ActorRef(handle, this.deadlines);
-    return this.refTo({ thread: handle.thread, actor: handle.actor, path: pathOf(id, parent) });
+    if (handle instanceof Cell) return new ActorRef(handle, this.deadlines, parent);
+    return this.refTo({ thread: handle.thread, actor: handle.actor, path: pathOf(id, parent) }, parent);
   }
 
-  refTo(address: Address): ActorRef {
-    return new ActorRef(this.#targetOf(address), this.deadlines);
+  refTo(address: Address, owner: Owner | null): ActorRef {
+    return new ActorRef(this.#targetOf(address), this.deadlines, owner);
   }
 
-  named(name: string): ActorRef {
+  named(name: string, owner: Owner | null): ActorRef {
     const target: Target = {
       path: name,
       address: null,
@@ -141,15 +152,23 @@ export class Runtime {
         return false;
       },
     };
-    return new ActorRef(target, this.deadlines);
+    return new ActorRef(target, this.deadlines, owner);
   }
 
   watch(address: Address, onTerminated: (reason: TerminationReason) => void): () => void {
-    if (address.thread !== this.thread && this.others !== null) return this.others.watch(address, onTerminated);
+    if (address.thread !== this.thread && this.others !== null)
+      return this.others.watch(address, onTerminated);
     const cell = this.cells.get(address.actor);
     if (cell !== undefined) return cell.addWatcher(onTerminated);
     onTerminated({ kind: 'unknown_actor' });
     return () => undefined;
+  }
+
+  /** Mail of this thread that is not handled yet: in mailboxes, and waiting for a link's credit (T2). */
+  queued(): number {
+    let length = this.others?.heldLength ?? 0;
+    for (const cell of this.cells.values()) length += cell.mailboxLength;
+    return length;
   }
 
   /** Counts and answers mail that will not be handled (T2). */
@@ -227,6 +246,8 @@ function faultOf(refusal: Refusal, target: string): ReturnType<typeof kernelFaul
       return kernelFaults.mailbox_full(`${target} has too much to do`, { retryAfterMs: 1000 });
     case 'not_plain':
       return kernelFaults.message_refused(`a message to ${target} is not plain data`);
+    case 'not_understood':
+      return kernelFaults.message_refused(`${target} does not understand this message`);
     case 'terminated':
     case 'thread_lost':
       return kernelFaults.actor_terminated(`${target} is gone`);

@@ -2,13 +2,16 @@
 // X1 At most `credit` items are on their way or waiting at the consumer: a stopped reader costs that and no more.
 // X2 Either end may end it: the producer by finishing or failing, the consumer by `return()` or its signal.
 // X3 A producer's generator is closed (its `finally` runs) exactly once, whoever ended the stream.
+// X4 A producer that never waits for anything still lets the event loop turn every ITEMS_PER_TURN items.
 
 import type { Fault } from '../std/errors.ts';
-import type { StreamAsker } from './envelope.ts';
+import type { Owner, StreamAsker } from './envelope.ts';
 import { kernelFaults } from './faults.ts';
 
 /** Two items in flight hide the hand-over; more would only hold memory for a slow reader. */
 export const STREAM_CREDIT = 2;
+
+const ITEMS_PER_TURN = 64;
 
 /** The consumer's end: an async iterator fed by the producer, here or on another thread. */
 export class StreamInlet<Item> implements AsyncIterableIterator<Item>, StreamAsker {
@@ -18,21 +21,25 @@ export class StreamInlet<Item> implements AsyncIterableIterator<Item>, StreamAsk
   #granted: ((credit: number) => void) | null = null;
   #abandoned: (() => void) | null = null;
   #unlisten: (() => void) | null = null;
+  #disown: (() => void) | null = null;
 
   get isEnded(): boolean {
     return this.#ended !== null;
   }
 
   obey(signal: AbortSignal): void {
-    const abandon = (): void => {
-      this.#abandon(kernelFaults.ask_cancelled('the stream was cancelled'));
-    };
+    const abandon = (): void => this.#cancel();
     if (signal.aborted) {
       abandon();
       return;
     }
     signal.addEventListener('abort', abandon, { once: true });
     this.#unlisten = () => signal.removeEventListener('abort', abandon);
+  }
+
+  /** Gives up when the owner ends, as a pending ask does. */
+  belongTo(owner: Owner): void {
+    if (!owner.isEnding && !this.isEnded) this.#disown = owner.whenEnding(() => this.#cancel());
   }
 
   [Symbol.asyncIterator](): this {
@@ -89,8 +96,13 @@ export class StreamInlet<Item> implements AsyncIterableIterator<Item>, StreamAsk
   }
 
   onGranted(hook: (credit: number) => void): void {
+    if (this.#ended !== null) return;
     this.#granted = hook;
     hook(STREAM_CREDIT);
+  }
+
+  #cancel(): void {
+    this.#abandon(kernelFaults.ask_cancelled('the stream was cancelled'));
   }
 
   #abandon(fault: Fault | null): void {
@@ -104,6 +116,9 @@ export class StreamInlet<Item> implements AsyncIterableIterator<Item>, StreamAsk
   #finish(fault: Fault | null): void {
     if (this.#ended !== null) return;
     this.#unlisten?.();
+    this.#unlisten = null;
+    this.#disown?.();
+    this.#disown = null;
     this.#granted = null;
     this.#abandoned = null;
     const waiting = this.#waiting;
@@ -123,15 +138,23 @@ export class StreamOutlet {
   readonly #iterator: AsyncIterator<unknown>;
   readonly #asker: StreamAsker;
   readonly #onClosed: (error: unknown) => void;
+  readonly #turn: () => Promise<void>;
   #credit = 0;
+  #pulled = 0;
   #isPulling = false;
   #isClosed = false;
 
-  /** `onClosed` gets what the producer threw, or undefined. */
-  constructor(items: AsyncIterable<unknown>, asker: StreamAsker, onClosed: (error: unknown) => void) {
+  /** `onClosed` gets what the producer threw, or undefined; `turn` resolves after the event loop has had its turn. */
+  constructor(
+    items: AsyncIterable<unknown>,
+    asker: StreamAsker,
+    onClosed: (error: unknown) => void,
+    turn: () => Promise<void>,
+  ) {
     this.#iterator = items[Symbol.asyncIterator]();
     this.#asker = asker;
     this.#onClosed = onClosed;
+    this.#turn = turn;
   }
 
   /** Begins to pull as soon as credit is granted. */
@@ -147,8 +170,7 @@ export class StreamOutlet {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    // A generator that is suspended at a yield is closed now, one that is awaiting when its await settles.
-    this.#iterator.return?.().catch(() => undefined);
+    void closeIterator(this.#iterator);
     this.#onClosed(undefined);
   }
 
@@ -162,6 +184,11 @@ export class StreamOutlet {
   async #pull(): Promise<void> {
     this.#isPulling = true;
     while (this.#credit > 0 && !this.#isClosed) {
+      this.#pulled += 1;
+      if (this.#pulled % ITEMS_PER_TURN === 0) {
+        await this.#turn();
+        if (this.#isClosed) break;
+      }
       let result: IteratorResult<unknown>;
       try {
         result = await this.#iterator.next();
@@ -183,5 +210,17 @@ export class StreamOutlet {
       this.#asker.item(result.value);
     }
     this.#isPulling = false;
+  }
+}
+
+/**
+ * A generator that is suspended at a yield is closed now, one that is awaiting when its await settles. What it throws then
+ * reaches nobody: the stream has ended already, by the abort that it throws about more often than not.
+ */
+async function closeIterator(iterator: AsyncIterator<unknown>): Promise<void> {
+  try {
+    await iterator.return?.();
+  } catch {
+    // As above.
   }
 }

@@ -22,7 +22,11 @@ export function shouldRestart(restart: Restart, reason: TerminationReason): bool
 }
 
 /** Which of the children, in start order, are stopped and started again when the one at `index` is. */
-export function restartedWith(strategy: SupervisionStrategy, index: number, count: number): readonly number[] {
+export function restartedWith(
+  strategy: SupervisionStrategy,
+  index: number,
+  count: number,
+): readonly number[] {
   switch (strategy) {
     case 'one_for_one':
       return [index];

@@ -1,7 +1,7 @@
 // Supervisor: an actor that does nothing but start its children in order and keep them. See supervision.ts and children.ts
 // for what "keep" means. Supervisors live beside their parent; their children live where their placement says.
 
-import { type Behaviour, type ChildOptions, actor, type Supervision } from './actor.ts';
+import { actor, type Behaviour, type ChildOptions, type Supervision } from './actor.ts';
 import { type ChildSpec, child } from './children.ts';
 import { type Protocol, protocol } from './protocol.ts';
 import { SUPERVISION_DEFAULT } from './supervision.ts';
@@ -28,11 +28,18 @@ export const supervisorActor: Behaviour<typeof supervisorProtocol, SupervisorArg
   },
 });
 
+/** A supervisor takes as long as its children, of which each has its own deadline. */
+const SHUTDOWN_MS = Number.POSITIVE_INFINITY;
+
 /** An entry of a tree: `supervise({ id: 'providers' }, [child(…), child(…)], { strategy: 'rest_for_one' })`. */
 export function supervise(
   options: ChildOptions,
   children: readonly ChildSpec[],
   supervision: Partial<Supervision> = {},
 ): ChildSpec {
-  return child(supervisorActor, { supervision: { ...SUPERVISION_DEFAULT, ...supervision }, children }, options);
+  return child(
+    supervisorActor,
+    { supervision: { ...SUPERVISION_DEFAULT, ...supervision }, children },
+    { shutdownMs: SHUTDOWN_MS, ...options },
+  );
 }

@@ -12,13 +12,18 @@ import { Context } from './context.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import type { Address, Protocol, Ref } from './protocol.ts';
 import { typed } from './ref.ts';
-import { type Counters, Runtime } from './runtime.ts';
+import { type Counters, MAIN_THREAD, Runtime } from './runtime.ts';
 import { type Executor, threadExecutor } from './scheduler.ts';
 import { SUPERVISION_DEFAULT } from './supervision.ts';
 import { supervisorActor } from './supervisor.ts';
 import type { ThreadBootstrap } from './threads/bootstrap.ts';
-import { MAIN_THREAD } from './threads/remote.ts';
-import { THREAD_POOL_DEFAULTS, ThreadPool, type ThreadPoolOptions, type ThreadView } from './threads/thread-pool.ts';
+import {
+  THREAD_POOL_DEFAULTS,
+  ThreadPool,
+  type ThreadPoolOptions,
+  type ThreadView,
+} from './threads/thread-pool.ts';
+import type { ThreadHealth } from './threads/wire.ts';
 
 export interface ActorSystemOptions {
   readonly children?: readonly ChildSpec[];
@@ -30,7 +35,9 @@ export interface ActorSystemOptions {
   /** For simulations; the event loop of this thread when absent. */
   readonly executor?: Executor;
   /** Absent: everything runs on this thread, whatever the placements say. */
-  readonly threads?: Partial<Omit<ThreadPoolOptions, 'bootstrap'>> & { readonly bootstrap?: Partial<ThreadBootstrap> };
+  readonly threads?: Partial<Omit<ThreadPoolOptions, 'bootstrap'>> & {
+    readonly bootstrap?: Partial<ThreadBootstrap>;
+  };
 }
 
 export interface ActorView {
@@ -55,7 +62,10 @@ export interface ActorSystem {
   /** The actors of this thread. */
   actors(): readonly ActorView[];
   threads(): readonly ThreadView[];
+  /** Of all threads, as far as the workers have reported (see ThreadView.health). */
   counters(): Readonly<Counters>;
+  /** Mail that is not handled yet, of all threads, as above. */
+  queued(): number;
   deadLetters(): readonly DeadLetter[];
   /** Kills a worker thread, as a crash would. */
   terminateThread(thread: number): Promise<void>;
@@ -78,31 +88,40 @@ export async function createActorSystem(options: ActorSystemOptions = {}): Promi
   });
   const pool = options.threads === undefined ? null : new ThreadPool(runtime, poolOptions(options.threads));
   const root = startRoot(runtime, options);
+  let stopped: Promise<void> | null = null;
   const stopAll = async (): Promise<void> => {
     root.cell.stop();
     await root.ended;
     await pool?.stop(THREADS_STOP_MS);
     runtime.deadlines.close();
   };
+  const stop = (): Promise<void> => {
+    stopped ??= stopAll();
+    return stopped;
+  };
   try {
     await root.started;
   } catch (error) {
-    await stopAll();
+    await stop();
     throw error;
   }
   const context = new Context(root.cell);
+  const healths = (): ThreadHealth[] => pool?.views().flatMap(({ health }) => health ?? []) ?? [];
   return {
-    named: (protocol, name = protocol.name) => typed(runtime.named(name)),
-    refTo: (_protocol, address) => typed(runtime.refTo(address)),
+    named: (protocol, name = protocol.name) => typed(runtime.named(name, null)),
+    refTo: (_protocol, address) => typed(runtime.refTo(address, null)),
     spawn: (behaviour, args, childOptions) => context.spawn(behaviour, args, childOptions),
-    watch: (address, onTerminated) => runtime.watch(address, onTerminated),
+    // Told after the kernel is done with it: what the embedder's callback throws is the embedder's own.
+    watch: (address, onTerminated) =>
+      runtime.watch(address, (reason) => queueMicrotask(() => onTerminated(reason))),
     actors: () => actorViews(runtime),
     threads: () => pool?.views() ?? [],
-    counters: () => ({ ...runtime.counters }),
+    counters: () => countersOf([runtime.counters, ...healths().map((health) => health.counters)]),
+    queued: () => healths().reduce((sum, health) => sum + health.queued, runtime.queued()),
     deadLetters: () => runtime.deadLetters.recent(),
     terminateThread: async (thread) => pool?.terminate(thread),
     terminated: root.ended,
-    stop: stopAll,
+    stop,
   };
 }
 
@@ -133,6 +152,17 @@ function startRoot(
   const supervision = { ...SUPERVISION_DEFAULT, ...options.supervision };
   const spec = child(supervisorActor, { supervision, children: options.children ?? [] }, { id: '' });
   return { cell: runtime.startCell(spec, 0, '', parent), started: start.promise, ended: end.promise };
+}
+
+function countersOf(parts: readonly Counters[]): Counters {
+  const sums = { sent: 0, handled: 0, rejected: 0, deadLettered: 0 };
+  for (const part of parts) {
+    sums.sent += part.sent;
+    sums.handled += part.handled;
+    sums.rejected += part.rejected;
+    sums.deadLettered += part.deadLettered;
+  }
+  return sums;
 }
 
 function actorViews(runtime: Runtime): ActorView[] {

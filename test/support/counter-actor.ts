@@ -13,6 +13,9 @@ export const counterProtocol = protocol('counter', {
   whereabouts: call<Record<string, never>, Address>(),
   refuse: call<string, never>({ faults: counterFaults }),
   never: call<Record<string, never>, number>(),
+  /** Rejects as soon as its signal is aborted, as a fetch does. */
+  untilAborted: call<Record<string, never>, never>(),
+  stop: tell<Record<string, never>>(),
   crash: tell<string>(),
   crashOnAsk: call<string, never>(),
   exit: tell<number>(),
@@ -50,6 +53,14 @@ export const counterActor = actor({
         });
         return new Promise<number>(() => undefined);
       },
+      untilAborted: (_message, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            aborted += 1;
+            reject(signal.reason);
+          });
+        }),
+      stop: () => context.stopSelf(),
       crash: (message) => {
         throw new Error(message);
       },

@@ -1,18 +1,22 @@
 // Link: this thread's end of the channel to one other thread.
 // I1 Frames of one turn go out as one batch (postMessage costs as much for 64 frames as for one).
-// I2 At most CREDIT_WINDOW messages are on their way or in mailboxes at the other end; further ones wait here, up to
-//    HELD_MAX, then they are rejected. Signals, replies and stream items are not held: they answer what was asked for.
+// I2 At most CREDIT_WINDOW messages are on the wire; further ones wait here, up to HELD_MAX, then they are rejected. Credit
+//    comes back when the other thread has put a message into its actor's mailbox, whose own bound takes over there: a slow
+//    actor fills its mailbox, not the link that it shares with others. Signals, replies and stream items are not held: they
+//    answer what was asked for.
 // I3 When the other thread is lost, every ask to it fails, everything it asked for is aborted, what it had not settled is
 //    dead-lettered, once.
+// I4 A frame that cannot be cloned is refused by itself; the others of its batch go out.
 
-import type { MessagePort, Transferable } from 'node:worker_threads';
-import { faultFromWire, type Fault, faultToWire } from '../../std/errors.ts';
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { faultFromWire, faultToWire } from '../../std/errors.ts';
 import type { Asker, Envelope, MailOrigin, StreamAsker } from '../envelope.ts';
 import { kernelFaults } from '../faults.ts';
 import { Mailbox } from '../mailbox.ts';
 import type { Address } from '../protocol.ts';
 import type { Runtime } from '../runtime.ts';
-import { type Batch, MAIL, type MailFrame, type SignalFrame } from './wire.ts';
+import { RemoteAsker } from './remote-asker.ts';
+import { type Batch, MAIL, type MailFrame, portsOf, type SignalFrame } from './wire.ts';
 
 const CREDIT_WINDOW = 8_192;
 const HELD_MAX = 65_536;
@@ -26,16 +30,21 @@ interface Held {
 
 export class Link implements MailOrigin {
   readonly thread: number;
-  readonly #port: MessagePort;
   readonly #runtime: Runtime;
   readonly #onSignal: (frame: SignalFrame, link: Link) => void;
+  /** Null until the threads have been introduced to each other: frames gather meanwhile, mail as far as the credit goes. */
+  #port: MessagePort | null;
   #signals: SignalFrame[] = [];
   #mail: MailFrame[] = [];
-  #transfers: Transferable[] = [];
   #isFlushing = false;
   #isLost = false;
-  #inFlight = 0;
+  /** Ours that the other thread has not received, and not settled yet. */
+  #onWire = 0;
+  #unsettled = 0;
+  /** Theirs: received and settled here, but not reported yet. */
+  #toAcknowledge = 0;
   #toSettle = 0;
+  /** In all, of ours settled there and of theirs received here. */
   #settledThere = 0;
   #receivedFromThere = 0;
   readonly #held = new Mailbox<Held>({ lengthMax: HELD_MAX, whenFull: 'reject' });
@@ -47,15 +56,25 @@ export class Link implements MailOrigin {
 
   constructor(
     thread: number,
-    port: MessagePort,
+    port: MessagePort | null,
     runtime: Runtime,
     onSignal: (frame: SignalFrame, link: Link) => void,
   ) {
     this.thread = thread;
-    this.#port = port;
+    this.#port = null;
     this.#runtime = runtime;
     this.#onSignal = onSignal;
+    if (port !== null) this.connect(port);
+  }
+
+  get heldLength(): number {
+    return this.#held.length;
+  }
+
+  connect(port: MessagePort): void {
+    this.#port = port;
     port.on('message', (batch: Batch) => this.#receive(batch));
+    this.#flushSoon();
   }
 
   /** Takes an envelope for an actor over there (see Target.post). */
@@ -65,29 +84,28 @@ export class Link implements MailOrigin {
       this.#runtime.refuse(address.path, envelope, 'thread_lost');
       return false;
     }
-    if (this.#inFlight >= CREDIT_WINDOW) {
-      if (this.#held.isFull) {
-        this.#runtime.refuse(address.path, envelope, 'link_full');
-        return false;
-      }
-      this.#held.push({ address, envelope });
+    // What waits goes first, or the order of mail would be lost.
+    if (this.#onWire < CREDIT_WINDOW && this.#held.length === 0) {
+      this.#dispatch(address, envelope);
       return true;
     }
-    this.#dispatch(address, envelope);
+    if (this.#held.isFull) {
+      this.#runtime.refuse(address.path, envelope, 'link_full');
+      return false;
+    }
+    this.#held.push({ address, envelope });
     return true;
   }
 
-  signal(frame: SignalFrame, transfers: readonly Transferable[] = []): void {
+  signal(frame: SignalFrame): void {
     if (this.#isLost) return;
     this.#signals.push(frame);
-    this.#transfers.push(...transfers);
     this.#flushSoon();
   }
 
-  /** MailOrigin: a message from over there has left its mailbox here. */
+  /** MailOrigin: a message from over there has left its mailbox here. Told with the next batch; no credit depends on it. */
   settled(): void {
     this.#toSettle += 1;
-    if (this.#toSettle >= CREDIT_RETURN_AT) this.#flushSoon();
   }
 
   send(frame: MailFrame): void {
@@ -101,24 +119,34 @@ export class Link implements MailOrigin {
     this.#answering.delete(correlation);
   }
 
-  /** Keeps the event loop alive, or not, for this channel's sake. */
-  unref(): void {
-    this.#port.unref();
-  }
-
   flush(): void {
     this.#isFlushing = false;
-    if (this.#isLost || (this.#signals.length === 0 && this.#mail.length === 0 && this.#toSettle === 0)) return;
-    const batch: Batch = { settled: this.#toSettle, signals: this.#signals, mail: this.#mail };
-    const transfers = this.#transfers;
+    if (this.#isLost || this.#port === null) return;
+    if (this.#signals.length === 0 && this.#mail.length === 0 && this.#toAcknowledge === 0) return;
+    const batch: Batch = {
+      received: this.#toAcknowledge,
+      settled: this.#toSettle,
+      signals: this.#signals,
+      mail: this.#mail,
+    };
+    this.#toAcknowledge = 0;
     this.#toSettle = 0;
     this.#signals = [];
     this.#mail = [];
-    this.#transfers = [];
     try {
-      this.#port.postMessage(batch, transfers);
+      this.#port.postMessage(batch, batch.signals.flatMap(portsOf));
     } catch {
-      this.#postSingly(batch, transfers);
+      this.#postSingly(batch, this.#port);
+    }
+  }
+
+  /** Takes what the other thread sent before it ended; called when it has. */
+  receiveLast(): void {
+    if (this.#isLost || this.#port === null) return;
+    for (;;) {
+      const received = receiveMessageOnPort(this.#port);
+      if (received === undefined) return;
+      this.#receive(received.message as Batch);
     }
   }
 
@@ -126,15 +154,16 @@ export class Link implements MailOrigin {
   lose(message: string): void {
     if (this.#isLost) return;
     this.#isLost = true;
-    this.#port.close();
+    this.#port?.close();
+    this.#signals = [];
+    this.#mail = [];
     const fault = kernelFaults.actor_terminated(message);
-    for (const asker of this.#asked.values()) asker.fail(fault);
+    const asked = [...this.#asked.values()];
     this.#asked.clear();
+    for (const asker of asked) asker.fail(fault);
     for (const asker of [...this.#answering.values()]) asker.abandon();
-    this.#answering.clear();
-    // In flight and unsettled: what became of these is not known, so they count as lost.
-    this.#runtime.counters.deadLettered += this.#inFlight;
-    this.#inFlight = 0;
+    // What became of the unsettled is not known, so they count as lost.
+    this.#runtime.counters.deadLettered += this.#unsettled;
     // The lost thread's own counters went with it; its share in the sums is kept here.
     this.#runtime.counters.handled += this.#settledThere;
     this.#runtime.counters.sent += this.#receivedFromThere;
@@ -144,22 +173,31 @@ export class Link implements MailOrigin {
   }
 
   #dispatch(address: Address, envelope: Envelope): void {
-    this.#inFlight += 1;
+    this.#onWire += 1;
+    this.#unsettled += 1;
     const { actor, path } = address;
     const { name, message } = envelope;
-    if (envelope.kind === 'tell') this.send([MAIL.tell, actor, path, name, message]);
-    else {
-      const correlation = this.#correlationNext;
-      this.#correlationNext += 1;
-      const { asker } = envelope;
-      this.#asked.set(correlation, asker);
-      this.send([envelope.kind === 'call' ? MAIL.call : MAIL.stream, actor, path, name, message, correlation]);
-      asker.onAbandoned(() => {
-        if (this.#asked.delete(correlation)) this.send([MAIL.abandon, correlation]);
-      });
-      if (envelope.kind === 'stream') {
-        envelope.asker.onGranted((credit) => this.send([MAIL.grant, correlation, credit]));
-      }
+    if (envelope.kind === 'tell') {
+      this.send([MAIL.tell, actor, path, name, message]);
+      return;
+    }
+    const correlation = this.#correlationNext;
+    this.#correlationNext += 1;
+    const { asker } = envelope;
+    this.#asked.set(correlation, asker);
+    this.send([envelope.kind === 'call' ? MAIL.call : MAIL.stream, actor, path, name, message, correlation]);
+    if (envelope.kind === 'stream') {
+      envelope.asker.onGranted((credit) => this.send([MAIL.grant, correlation, credit]));
+    }
+    asker.onAbandoned(() => {
+      if (this.#asked.delete(correlation)) this.send([MAIL.abandon, correlation]);
+    });
+  }
+
+  #dispatchHeld(): void {
+    while (this.#held.length > 0 && this.#onWire < CREDIT_WINDOW) {
+      const held = this.#held.shift();
+      if (held !== undefined) this.#dispatch(held.address, held.envelope);
     }
   }
 
@@ -172,14 +210,13 @@ export class Link implements MailOrigin {
 
   #receive(batch: Batch): void {
     if (this.#isLost) return;
-    this.#inFlight -= batch.settled;
+    this.#onWire -= batch.received;
+    this.#unsettled -= batch.settled;
     this.#settledThere += batch.settled;
+    this.#dispatchHeld();
     for (const frame of batch.signals) this.#onSignal(frame, this);
     for (const frame of batch.mail) this.#take(frame);
-    while (this.#held.length > 0 && this.#inFlight < CREDIT_WINDOW) {
-      const held = this.#held.shift();
-      if (held !== undefined) this.#dispatch(held.address, held.envelope);
-    }
+    if (this.#toAcknowledge >= CREDIT_RETURN_AT) this.#flushSoon();
   }
 
   #take(frame: MailFrame): void {
@@ -189,12 +226,24 @@ export class Link implements MailOrigin {
         return;
       case MAIL.call: {
         const asker = this.#answer(frame[5]);
-        this.#deliver(frame[1], frame[2], { kind: 'call', name: frame[3], message: frame[4], origin: this, asker });
+        this.#deliver(frame[1], frame[2], {
+          kind: 'call',
+          name: frame[3],
+          message: frame[4],
+          origin: this,
+          asker,
+        });
         return;
       }
       case MAIL.stream: {
         const asker = this.#answer(frame[5]);
-        this.#deliver(frame[1], frame[2], { kind: 'stream', name: frame[3], message: frame[4], origin: this, asker });
+        this.#deliver(frame[1], frame[2], {
+          kind: 'stream',
+          name: frame[3],
+          message: frame[4],
+          origin: this,
+          asker,
+        });
         return;
       }
       case MAIL.reply:
@@ -223,16 +272,16 @@ export class Link implements MailOrigin {
   }
 
   #deliver(actor: number, path: string, envelope: Envelope): void {
-    // Counted as sent where it was sent; here only what comes of it.
+    this.#toAcknowledge += 1;
     this.#receivedFromThere += 1;
-    this.#runtime.counters.sent -= 1;
     const cell = this.#runtime.cells.get(actor);
-    if (cell !== undefined) {
-      cell.post(envelope);
+    if (cell === undefined) {
+      this.#runtime.refuse(path, envelope, 'terminated');
       return;
     }
-    this.#runtime.counters.sent += 1;
-    this.#runtime.refuse(path, envelope, 'terminated');
+    // Counted as sent where it was sent; here only what comes of it.
+    this.#runtime.counters.sent -= 1;
+    cell.post(envelope);
   }
 
   #answer(correlation: number): RemoteAsker {
@@ -247,104 +296,62 @@ export class Link implements MailOrigin {
     return asker;
   }
 
-  /** One frame of the batch cannot be cloned: the others must not suffer for it. */
-  #postSingly(batch: Batch, transfers: readonly Transferable[]): void {
-    this.#port.postMessage({ settled: batch.settled, signals: batch.signals, mail: [] }, [...transfers]);
-    for (const frame of batch.mail) {
+  /** I4. */
+  #postSingly(batch: Batch, port: MessagePort): void {
+    port.postMessage({ ...batch, signals: [], mail: [] });
+    for (const frame of batch.signals) {
       try {
-        this.#port.postMessage({ settled: 0, signals: [], mail: [frame] });
+        port.postMessage({ received: 0, settled: 0, signals: [frame], mail: [] }, portsOf(frame));
       } catch {
-        this.#refuseUncloneable(frame);
+        this.#refuseSignal(frame);
       }
     }
+    for (const frame of batch.mail) {
+      try {
+        port.postMessage({ received: 0, settled: 0, signals: [], mail: [frame] });
+      } catch {
+        this.#refuseMail(frame);
+      }
+    }
+    // What was refused has left the wire without an answer that would say so.
+    this.#dispatchHeld();
   }
 
-  #refuseUncloneable(frame: MailFrame): void {
-    const fault = kernelFaults.message_refused('a message was not plain data and could not cross threads');
+  #refuseSignal(frame: SignalFrame): void {
+    if (frame.kind !== 'spawn') throw new Error(`a signal could not be cloned: ${frame.kind}`);
+    // Answered in the other thread's stead: the child has ended before it began.
+    const { actor, path } = frame.order;
+    const message = `the arguments of ${path} are not plain data and cannot cross threads`;
+    this.#onSignal({ kind: 'child_ended', actor, reason: { kind: 'crashed', message } }, this);
+  }
+
+  #refuseMail(frame: MailFrame): void {
     switch (frame[0]) {
       case MAIL.tell:
-        this.#inFlight -= 1;
-        this.#runtime.refuse(
-          frame[2],
-          { kind: 'tell', name: frame[3], message: null, origin: null },
-          'not_plain',
-        );
-        return;
       case MAIL.call:
       case MAIL.stream: {
-        this.#inFlight -= 1;
-        const asker = this.#settle(frame[5]);
-        if (asker === undefined) return;
-        this.#runtime.refuse(frame[2], { kind: 'call', name: frame[3], message: null, origin: null, asker }, 'not_plain');
+        this.#onWire -= 1;
+        this.#unsettled -= 1;
+        const [kind, , path, name] = frame;
+        const asker = kind === MAIL.tell ? undefined : this.#settle(frame[5]);
+        const refused = { name, message: null, origin: null };
+        const envelope: Envelope =
+          asker === undefined ? { ...refused, kind: 'tell' } : { ...refused, kind: 'call', asker };
+        this.#runtime.refuse(path, envelope, 'not_plain');
         return;
       }
       case MAIL.reply:
       case MAIL.item:
+      case MAIL.fail: {
+        const fault = kernelFaults.message_refused(
+          'an answer was not plain data and could not cross threads',
+        );
+        this.#answering.get(frame[1])?.abandon();
         this.send([MAIL.fail, frame[1], faultToWire(fault)]);
         return;
+      }
       default:
-        throw fault;
+        throw new Error(`a frame could not be cloned: ${frame[0]}`);
     }
-  }
-}
-
-/** Stands in for an asker on the other thread. */
-class RemoteAsker implements StreamAsker {
-  readonly #link: Link;
-  readonly #correlation: number;
-  #abandoned: (() => void) | null = null;
-  #granted: ((credit: number) => void) | null = null;
-  /** Granted before the handler listened. */
-  #creditEarly = 0;
-  #isDone = false;
-
-  constructor(link: Link, correlation: number) {
-    this.#link = link;
-    this.#correlation = correlation;
-  }
-
-  reply(value: unknown): void {
-    if (this.#finish()) this.#link.send([MAIL.reply, this.#correlation, value]);
-  }
-
-  fail(fault: Fault): void {
-    if (this.#finish()) this.#link.send([MAIL.fail, this.#correlation, faultToWire(fault)]);
-  }
-
-  item(value: unknown): void {
-    if (!this.#isDone) this.#link.send([MAIL.item, this.#correlation, value]);
-  }
-
-  end(): void {
-    if (this.#finish()) this.#link.send([MAIL.end, this.#correlation]);
-  }
-
-  onAbandoned(hook: () => void): void {
-    this.#abandoned = hook;
-    if (this.#isDone) hook();
-  }
-
-  onGranted(hook: (credit: number) => void): void {
-    this.#granted = hook;
-    if (this.#creditEarly > 0) hook(this.#creditEarly);
-    this.#creditEarly = 0;
-  }
-
-  grant(credit: number): void {
-    if (this.#granted === null) this.#creditEarly += credit;
-    else this.#granted(credit);
-  }
-
-  /** The other side gave up or is gone. */
-  abandon(): void {
-    if (!this.#finish()) return;
-    this.#abandoned?.();
-  }
-
-  #finish(): boolean {
-    if (this.#isDone) return false;
-    this.#isDone = true;
-    this.#link.answered(this.#correlation);
-    return true;
   }
 }

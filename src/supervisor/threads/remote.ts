@@ -1,18 +1,27 @@
 // Remote: the actors of other threads as this thread sees them. Same on the main thread and on workers.
 // F1 A watch on a lost thread fires once, with `thread_lost`; an orphan whose parent's thread is lost is killed.
-// F2 Names follow the main thread's registry: a worker reports its own, the main thread tells everybody.
+// F2 Names follow the main thread's registry: a worker reports its own, the main thread tells everybody, or refuses a name
+//    that another actor bears already.
+// F3 The main thread introduces workers to each other. Mail for a worker that is not introduced yet waits in its link.
 
+import type { MessagePort } from 'node:worker_threads';
 import { errorText } from '../../std/errors.ts';
-import type { Behaviour, TerminationReason } from '../actor.ts';
+import type { Behaviour, Placement, TerminationReason } from '../actor.ts';
 import type { ParentHandle } from '../cell.ts';
 import type { ChildHandle, ChildSpec } from '../children.ts';
 import type { Address, Protocol } from '../protocol.ts';
 import type { Target } from '../ref.ts';
-import type { OtherThreads, Runtime } from '../runtime.ts';
-import type { Link } from './link.ts';
+import { MAIN_THREAD, type OtherThreads, type Runtime } from '../runtime.ts';
+import { Link } from './link.ts';
 import type { SignalFrame, SpawnOrder } from './wire.ts';
 
-export const MAIN_THREAD = 0;
+/** Where the threads come from: the pool, on the main thread. */
+export interface ThreadSource {
+  /** The number of the live thread with a placement's name; starts it if need be. */
+  threadFor(name: string): number;
+  /** Ends a thread on which no actor has started yet: a kill for one of its actors would never be read. */
+  giveUpStarting(thread: number): void;
+}
 
 interface Watch {
   readonly thread: number;
@@ -26,9 +35,12 @@ interface RemoteChild {
 
 export class Remote implements OtherThreads {
   readonly #runtime: Runtime;
+  readonly #source: ThreadSource;
+  /** Handles the signals that are not about actors. */
+  readonly #onThreadSignal: (frame: SignalFrame, link: Link) => void;
   readonly #links = new Map<number, Link>();
-  readonly #lost = new Map<number, string>();
-  readonly #threadFor: (name: string) => number;
+  /** The highest number of a thread that we know of, alive or not. */
+  #threadKnownMax: number;
   #watchNext = 1;
   /** Ours on actors elsewhere. */
   readonly #watches = new Map<number, Watch>();
@@ -36,23 +48,33 @@ export class Remote implements OtherThreads {
   readonly #watched = new Map<string, () => void>();
   readonly #children = new Map<number, RemoteChild>();
 
-  /** `threadFor` gives the number of the live thread with a placement's name, starting it if need be. */
-  constructor(runtime: Runtime, threadFor: (name: string) => number) {
+  constructor(
+    runtime: Runtime,
+    source: ThreadSource,
+    onThreadSignal: (frame: SignalFrame, link: Link) => void,
+  ) {
     this.#runtime = runtime;
-    this.#threadFor = threadFor;
+    this.#source = source;
+    this.#onThreadSignal = onThreadSignal;
+    this.#threadKnownMax = runtime.thread;
     runtime.others = this;
   }
 
-  get links(): Iterable<Link> {
-    return this.#links.values();
+  get heldLength(): number {
+    let length = 0;
+    for (const link of this.#links.values()) length += link.heldLength;
+    return length;
   }
 
-  link(thread: number): Link | undefined {
-    return this.#links.get(thread);
-  }
-
-  join(link: Link): void {
-    this.#links.set(link.thread, link);
+  /** Opens the link to another thread, or gives the one that waits for it (F3) its port. */
+  join(thread: number, port: MessagePort): Link {
+    this.#threadKnownMax = Math.max(this.#threadKnownMax, thread);
+    const waiting = this.#links.get(thread);
+    if (waiting !== undefined) {
+      waiting.connect(port);
+      return waiting;
+    }
+    return this.#open(thread, port);
   }
 
   target(address: Address): Target {
@@ -60,7 +82,7 @@ export class Remote implements OtherThreads {
       path: address.path,
       address,
       post: (envelope) => {
-        const link = this.#links.get(address.thread);
+        const link = this.#linkTo(address.thread);
         if (link !== undefined) return link.post(address, envelope);
         this.#runtime.counters.sent += 1;
         this.#runtime.refuse(address.path, envelope, 'thread_lost');
@@ -69,8 +91,14 @@ export class Remote implements OtherThreads {
     };
   }
 
-  launch(spec: ChildSpec, threadName: string, actor: number, path: string, parent: ParentHandle): ChildHandle {
-    const thread = this.#threadFor(threadName);
+  launch(
+    spec: ChildSpec,
+    placement: Placement,
+    actor: number,
+    path: string,
+    parent: ParentHandle,
+  ): ChildHandle {
+    const thread = typeof placement === 'object' ? this.#source.threadFor(placement.thread) : MAIN_THREAD;
     const { module, exportName } = spec.behaviour as Behaviour<Protocol, unknown>;
     // The child is no longer placed: where it arrives is where it lives.
     const { placement: _placement, ...options } = spec.options;
@@ -81,14 +109,17 @@ export class Remote implements OtherThreads {
       actor,
       thread,
       stop: () => this.#signal(thread, { kind: 'stop', actor }),
-      kill: () => this.#signal(thread, { kind: 'kill', actor }),
+      kill: () => {
+        this.#signal(thread, { kind: 'kill', actor });
+        this.#source.giveUpStarting(thread);
+      },
     };
   }
 
   watch(address: Address, onTerminated: (reason: TerminationReason) => void): () => void {
-    const link = this.#links.get(address.thread);
+    const link = this.#linkTo(address.thread);
     if (link === undefined) {
-      onTerminated({ kind: 'thread_lost', message: this.#lost.get(address.thread) ?? 'its thread is gone' });
+      onTerminated({ kind: 'thread_lost', message: 'its thread is gone' });
       return () => undefined;
     }
     const watch = this.#watchNext;
@@ -110,12 +141,12 @@ export class Remote implements OtherThreads {
 
   /** F1. Called once the thread is known to be gone; main is told by the worker's exit, workers by main. */
   threadLost(thread: number, message: string): void {
-    if (this.#lost.has(thread)) return;
-    this.#lost.set(thread, message);
+    this.#threadKnownMax = Math.max(this.#threadKnownMax, thread);
     const reason: TerminationReason = { kind: 'thread_lost', message };
     this.#runtime.registry.forgetThread(thread);
-    this.#links.get(thread)?.lose(message);
+    const link = this.#links.get(thread);
     this.#links.delete(thread);
+    link?.lose(message);
     for (const [watch, { thread: watched, onTerminated }] of [...this.#watches]) {
       if (watched === thread && this.#watches.delete(watch)) onTerminated(reason);
     }
@@ -130,49 +161,51 @@ export class Remote implements OtherThreads {
     }
   }
 
-  /** Handles what concerns actors; answers false for what is the thread's own business. */
-  onSignal(frame: SignalFrame, link: Link): boolean {
+  #onSignal(frame: SignalFrame, link: Link): void {
     switch (frame.kind) {
       case 'spawn':
         this.#spawn(frame.order, link);
-        return true;
+        return;
       case 'stop':
         this.#runtime.cells.get(frame.actor)?.stop();
-        return true;
+        return;
       case 'kill':
         this.#runtime.cells.get(frame.actor)?.kill();
-        return true;
+        return;
       case 'child_started':
         this.#children.get(frame.actor)?.parent.childStarted(frame.actor);
-        return true;
+        return;
       case 'child_ended': {
         const child = this.#children.get(frame.actor);
         this.#children.delete(frame.actor);
         child?.parent.childEnded(frame.actor, frame.reason);
-        return true;
+        return;
       }
       case 'watch':
         this.#watchHere(frame.watch, frame.actor, link);
-        return true;
+        return;
       case 'unwatch':
         this.#unwatch(`${link.thread}:${frame.watch}`);
-        return true;
+        return;
       case 'terminated': {
         const watch = this.#watches.get(frame.watch);
         this.#watches.delete(frame.watch);
         watch?.onTerminated(frame.reason);
-        return true;
+        return;
       }
       case 'name_taken':
-        this.#runtime.registry.follow(frame.name, frame.address);
-        this.#passOn(frame, link);
-        return true;
+        this.#nameTaken(frame.name, frame.address, link);
+        return;
+      case 'name_refused':
+        this.#runtime.registry.follow(frame.name, frame.bearer);
+        this.#runtime.cells.get(frame.actor)?.crash(new Error(`the name ${frame.name} is taken`));
+        return;
       case 'name_freed':
         this.#runtime.registry.unregister(frame.name, frame.address.actor);
         this.#passOn(frame, link);
-        return true;
+        return;
       default:
-        return false;
+        this.#onThreadSignal(frame, link);
     }
   }
 
@@ -185,6 +218,17 @@ export class Remote implements OtherThreads {
     };
     // The cell is there at once, so that mail right behind this order finds it; its module may take a moment to load.
     this.#runtime.startLoadedCell(loadBehaviour(module, exportName), args, options, actor, path, parent);
+  }
+
+  /** F2. */
+  #nameTaken(name: string, address: Address, link: Link): void {
+    const bearer = this.#runtime.registry.find(name);
+    if (this.#runtime.thread === MAIN_THREAD && bearer !== undefined && bearer.actor !== address.actor) {
+      link.signal({ kind: 'name_refused', name, actor: address.actor, bearer });
+      return;
+    }
+    this.#runtime.registry.follow(name, address);
+    this.#passOn({ kind: 'name_taken', name, address }, link);
   }
 
   #watchHere(watch: number, actor: number, link: Link): void {
@@ -213,6 +257,20 @@ export class Remote implements OtherThreads {
     for (const link of this.#links.values()) if (link !== from) link.signal(frame);
   }
 
+  /** Undefined for a thread that is gone. */
+  #linkTo(thread: number): Link | undefined {
+    const link = this.#links.get(thread);
+    if (link !== undefined || thread <= this.#threadKnownMax || this.#runtime.thread === MAIN_THREAD)
+      return link;
+    return this.#open(thread, null); // F3
+  }
+
+  #open(thread: number, port: MessagePort | null): Link {
+    const link = new Link(thread, port, this.#runtime, (frame, from) => this.#onSignal(frame, from));
+    this.#links.set(thread, link);
+    return link;
+  }
+
   #signal(thread: number, frame: SignalFrame): void {
     this.#links.get(thread)?.signal(frame);
   }
@@ -223,7 +281,8 @@ async function loadBehaviour(module: string, exportName: string): Promise<Behavi
   try {
     // biome-ignore lint/suspicious/noExplicitAny: as above.
     const exports: Record<string, any> = await import(module);
-    if (typeof exports[exportName]?.setup !== 'function') throw new Error(`it has no behaviour ${exportName}`);
+    if (typeof exports[exportName]?.setup !== 'function')
+      throw new Error(`it has no behaviour ${exportName}`);
     return exports[exportName];
   } catch (error) {
     throw new Error(`cannot load ${exportName} of ${module}: ${errorText(error)}`);

@@ -1,15 +1,16 @@
 // ThreadPool: the worker threads of a system, owned by the main thread. Named ones carry actors, one spare waits warm.
 // D1 Any exit without our handshake is a crash: exit(0) too. The loss is told on this thread and to all others, once.
-// D2 A thread that does not answer the heartbeat for `stuckMs` is stuck in an endless loop: it is terminated, and lost.
+// D2 A thread that does not answer the heartbeat for `stuckMs` is stuck in an endless loop: it is terminated, and lost. Time
+//    during which the main thread itself did not listen does not count.
 // D3 A name gets a new thread when it is next asked for: the spare when it is ready, else a cold start. Then a new spare
 //    is started.
 
 import { MessageChannel, Worker } from 'node:worker_threads';
 import type { Timer } from '../../std/clock.ts';
-import type { Runtime } from '../runtime.ts';
+import { MAIN_THREAD, type Runtime } from '../runtime.ts';
 import type { ThreadBootstrap } from './bootstrap.ts';
-import { Link } from './link.ts';
-import { MAIN_THREAD, Remote } from './remote.ts';
+import type { Link } from './link.ts';
+import { Remote, type ThreadSource } from './remote.ts';
 import type { SignalFrame, ThreadHealth } from './wire.ts';
 import type { WorkerSeed } from './worker.ts';
 
@@ -55,9 +56,12 @@ interface Host {
 const START_MAX_MS = 60_000;
 
 /** The worker's own module, beside this one: `.ts` in the checkout, `.js` in the published package. */
-const WORKER_MODULE = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+const WORKER_MODULE = new URL(
+  import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js',
+  import.meta.url,
+);
 
-export class ThreadPool {
+export class ThreadPool implements ThreadSource {
   readonly #runtime: Runtime;
   readonly #options: ThreadPoolOptions;
   readonly #remote: Remote;
@@ -70,12 +74,17 @@ export class ThreadPool {
   constructor(runtime: Runtime, options: ThreadPoolOptions) {
     this.#runtime = runtime;
     this.#options = options;
-    this.#remote = new Remote(runtime, (name) => this.#threadFor(name));
+    this.#remote = new Remote(runtime, this, (frame, link) => this.#onSignal(frame, link));
     this.#beat();
   }
 
   views(): ThreadView[] {
-    return Array.from(this.#hosts.values(), ({ thread, name, state, health }) => ({ thread, name, state, health }));
+    return Array.from(this.#hosts.values(), ({ thread, name, state, health }) => ({
+      thread,
+      name,
+      state,
+      health,
+    }));
   }
 
   /** Asks every worker to leave, waits at most `deadlineMs`, then ends the rest. */
@@ -86,7 +95,6 @@ export class ThreadPool {
     for (const host of hosts) {
       host.state = 'leaving';
       host.link.signal({ kind: 'shutdown' });
-      host.link.flush();
     }
     const timers = hosts.map((host) =>
       this.#runtime.clock.startTimer(deadlineMs, () => void host.worker.terminate()),
@@ -103,7 +111,7 @@ export class ThreadPool {
     await host.exited;
   }
 
-  #threadFor(name: string): number {
+  threadFor(name: string): number {
     for (const host of this.#hosts.values()) {
       if (host.name === name && host.state !== 'leaving') return host.thread;
     }
@@ -111,6 +119,13 @@ export class ThreadPool {
     host.name = name;
     if (this.#options.spare && this.#spare === null) this.#spare = this.#start();
     return host.thread;
+  }
+
+  giveUpStarting(thread: number): void {
+    const host = this.#hosts.get(thread);
+    if (host?.state !== 'starting') return;
+    host.failure = 'its thread was given up while it was starting';
+    void host.worker.terminate();
   }
 
   #takeSpare(): Host | null {
@@ -135,13 +150,12 @@ export class ThreadPool {
       resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMaxMb },
     });
     const { promise: exited, resolve } = Promise.withResolvers<void>();
-    const link = new Link(thread, port1, this.#runtime, (frame, from) => this.#onSignal(frame, from));
     const host: Host = {
       thread,
       name: null,
       state: 'starting',
       worker,
-      link,
+      link: this.#remote.join(thread, port1),
       exited,
       lastHeardMs: this.#runtime.clock.monotonicMs(),
       health: null,
@@ -149,7 +163,6 @@ export class ThreadPool {
       saidGoodbye: false,
     };
     this.#hosts.set(thread, host);
-    this.#remote.join(link);
     this.#introduce(host);
     worker.on('error', (error) => {
       host.failure = error instanceof Error ? error.message : String(error);
@@ -166,8 +179,8 @@ export class ThreadPool {
     for (const other of this.#hosts.values()) {
       if (other === newcomer || other.state === 'leaving') continue;
       const { port1, port2 } = new MessageChannel();
-      other.link.signal({ kind: 'connect', thread: newcomer.thread, port: port1 }, [port1]);
-      newcomer.link.signal({ kind: 'connect', thread: other.thread, port: port2 }, [port2]);
+      other.link.signal({ kind: 'connect', thread: newcomer.thread, port: port1 });
+      newcomer.link.signal({ kind: 'connect', thread: other.thread, port: port2 });
     }
   }
 
@@ -175,7 +188,6 @@ export class ThreadPool {
     const host = this.#hosts.get(link.thread);
     if (host === undefined) return;
     host.lastHeardMs = this.#runtime.clock.monotonicMs();
-    if (this.#remote.onSignal(frame, link)) return;
     switch (frame.kind) {
       case 'ready':
         if (host.state === 'starting') host.state = 'ready';
@@ -193,13 +205,17 @@ export class ThreadPool {
 
   /** D1. */
   #exited(host: Host, code: number): void {
+    host.link.receiveLast();
     this.#hosts.delete(host.thread);
     if (this.#spare === host) this.#spare = null;
     const message =
       host.failure ??
       (host.saidGoodbye ? 'its thread has left' : `its thread ended without a handshake (exit code ${code})`);
     if (!host.saidGoodbye) {
-      this.#runtime.log.error({ thread: host.thread, name: host.name, error: message }, 'a worker thread was lost');
+      this.#runtime.log.error(
+        { thread: host.thread, name: host.name, error: message },
+        'a worker thread was lost',
+      );
     }
     this.#remote.threadLost(host.thread, message);
     for (const other of this.#hosts.values()) {
@@ -209,16 +225,23 @@ export class ThreadPool {
 
   /** D2. */
   #beat(): void {
+    const dueMs = this.#runtime.clock.monotonicMs() + this.#options.heartbeatMs;
     this.#heartbeat = this.#runtime.clock.startTimer(this.#options.heartbeatMs, () => {
-      const nowMs = this.#runtime.clock.monotonicMs();
-      for (const host of this.#hosts.values()) {
-        const silenceMaxMs = host.state === 'starting' ? START_MAX_MS : this.#options.stuckMs;
-        if (nowMs - host.lastHeardMs > silenceMaxMs) {
-          host.failure = `its thread did not answer for ${silenceMaxMs} ms`;
-          void host.worker.terminate();
-        } else if (host.state !== 'starting') host.link.signal({ kind: 'ping' });
-      }
+      this.#judge(Math.max(0, this.#runtime.clock.monotonicMs() - dueMs));
       if (!this.#isStopping) this.#beat();
     });
+  }
+
+  #judge(deafMs: number): void {
+    const nowMs = this.#runtime.clock.monotonicMs();
+    for (const host of this.#hosts.values()) {
+      // Its answers of that time are still waiting to be read.
+      host.lastHeardMs += deafMs;
+      const silenceMaxMs = host.state === 'starting' ? START_MAX_MS : this.#options.stuckMs;
+      if (nowMs - host.lastHeardMs > silenceMaxMs) {
+        host.failure = `its thread did not answer for ${silenceMaxMs} ms`;
+        void host.worker.terminate();
+      } else if (host.state !== 'starting') host.link.signal({ kind: 'ping' });
+    }
   }
 }

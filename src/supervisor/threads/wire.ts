@@ -6,6 +6,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { FaultOnWire } from '../../std/errors.ts';
 import type { ChildOptions, TerminationReason } from '../actor.ts';
 import type { Address } from '../protocol.ts';
+import type { Counters } from '../runtime.ts';
 
 export const MAIL = {
   tell: 0,
@@ -21,8 +22,22 @@ export const MAIL = {
 
 export type MailFrame =
   | readonly [typeof MAIL.tell, actor: number, path: string, name: string, message: unknown]
-  | readonly [typeof MAIL.call, actor: number, path: string, name: string, message: unknown, correlation: number]
-  | readonly [typeof MAIL.stream, actor: number, path: string, name: string, message: unknown, correlation: number]
+  | readonly [
+      typeof MAIL.call,
+      actor: number,
+      path: string,
+      name: string,
+      message: unknown,
+      correlation: number,
+    ]
+  | readonly [
+      typeof MAIL.stream,
+      actor: number,
+      path: string,
+      name: string,
+      message: unknown,
+      correlation: number,
+    ]
   // The five below go to the asker of a correlation, the last two to its answerer.
   | readonly [typeof MAIL.reply, correlation: number, value: unknown]
   | readonly [typeof MAIL.fail, correlation: number, fault: FaultOnWire]
@@ -46,8 +61,8 @@ export interface ThreadHealth {
   readonly heapUsedBytes: number;
   /** How late the event loop was when it answered, in milliseconds, at worst since the last answer. */
   readonly loopLagMs: number;
-  readonly handled: number;
-  readonly deadLettered: number;
+  readonly counters: Counters;
+  readonly queued: number;
 }
 
 export type SignalFrame =
@@ -61,6 +76,8 @@ export type SignalFrame =
   | { readonly kind: 'terminated'; readonly watch: number; readonly reason: TerminationReason }
   | { readonly kind: 'name_taken'; readonly name: string; readonly address: Address }
   | { readonly kind: 'name_freed'; readonly name: string; readonly address: Address }
+  /** The main thread's answer to a `name_taken` that came too late: the name is `bearer`'s. */
+  | { readonly kind: 'name_refused'; readonly name: string; readonly actor: number; readonly bearer: Address }
   | { readonly kind: 'connect'; readonly thread: number; readonly port: MessagePort }
   | { readonly kind: 'thread_gone'; readonly thread: number; readonly message: string }
   | { readonly kind: 'ready' }
@@ -69,8 +86,15 @@ export type SignalFrame =
   | { readonly kind: 'shutdown' }
   | { readonly kind: 'goodbye' };
 
+/** What must be handed over with a signal, not copied. */
+export function portsOf(frame: SignalFrame): MessagePort[] {
+  return frame.kind === 'connect' ? [frame.port] : [];
+}
+
 export interface Batch {
-  /** How many of the receiver's messages have been settled here: their credit goes back (see link.ts). */
+  /** How many of the receiver's messages have arrived here: their credit goes back (see link.ts). */
+  readonly received: number;
+  /** How many of them have left their mailboxes since: the receiver's counters need it if this thread is lost. */
   readonly settled: number;
   readonly signals: readonly SignalFrame[];
   readonly mail: readonly MailFrame[];

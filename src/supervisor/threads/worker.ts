@@ -8,11 +8,10 @@ import { systemClock } from '../../std/clock.ts';
 import { systemRandom } from '../../std/ids.ts';
 import { openLog } from '../../std/log.ts';
 import type { Address } from '../protocol.ts';
-import { Runtime } from '../runtime.ts';
+import { MAIN_THREAD, Runtime } from '../runtime.ts';
 import { threadExecutor } from '../scheduler.ts';
 import { bootThread, type ThreadBootstrap } from './bootstrap.ts';
-import { Link } from './link.ts';
-import { MAIN_THREAD, Remote } from './remote.ts';
+import { Remote, type ThreadSource } from './remote.ts';
 import type { SignalFrame, ThreadHealth } from './wire.ts';
 
 export interface WorkerSeed {
@@ -35,21 +34,23 @@ const runtime = new Runtime({
   services,
   executor: threadExecutor,
 });
-const remote = new Remote(runtime, (name) => {
-  throw new Error(`only the main thread places actors on a thread by name (${name})`);
-});
+const noThreads: ThreadSource = {
+  threadFor: (name) => {
+    throw new Error(`only the main thread places actors on a thread by name (${name})`);
+  },
+  giveUpStarting: () => undefined,
+};
+const remote = new Remote(runtime, noThreads, onSignal);
 for (const [name, address] of seed.names) runtime.registry.follow(name, address);
-const main = new Link(MAIN_THREAD, seed.port, runtime, onSignal);
-remote.join(main);
+const main = remote.join(MAIN_THREAD, seed.port);
 main.signal({ kind: 'ready' });
 // The port carries the frames; the parent's own channel is only there to keep this thread alive.
 parentPort?.on('message', () => undefined);
 
-function onSignal(frame: SignalFrame, link: Link): void {
-  if (remote.onSignal(frame, link)) return;
+function onSignal(frame: SignalFrame): void {
   switch (frame.kind) {
     case 'connect':
-      remote.join(new Link(frame.thread, frame.port, runtime, onSignal));
+      remote.join(frame.thread, frame.port);
       return;
     case 'thread_gone':
       remote.threadLost(frame.thread, frame.message);
@@ -72,8 +73,8 @@ function health(): ThreadHealth {
     actors: runtime.cells.size,
     heapUsedBytes: process.memoryUsage().heapUsed,
     loopLagMs,
-    handled: runtime.counters.handled,
-    deadLettered: runtime.counters.deadLettered,
+    counters: { ...runtime.counters },
+    queued: runtime.queued(),
   };
 }
 

@@ -1,0 +1,47 @@
+// The door to a real actor system: each test gets its own, and it is stopped, threads and all, when the test ends.
+
+import { onTestFinished } from 'vitest';
+import type { ChildOptions } from '../../src/supervisor/actor.ts';
+import { type ActorSystem, type ActorSystemOptions, createActorSystem } from '../../src/supervisor/system.ts';
+
+/** The kernel's promises hold on both; every conformance test runs on each. */
+export const TRANSPORTS = ['the same thread', 'a worker thread'] as const;
+export type Transport = (typeof TRANSPORTS)[number];
+
+/** One thread at a time unless a test asks for the spare; a heartbeat that tests need not wait for. */
+const THREADS = { spare: false, heartbeatMs: 25, stuckMs: 20_000 } as const;
+
+export async function openSystem(options: ActorSystemOptions = {}): Promise<ActorSystem> {
+  const system = await createActorSystem({ ...options, threads: { ...THREADS, ...options.threads } });
+  onTestFinished(() => system.stop());
+  return system;
+}
+
+/** The options of a child that lives where the transport says; not restarted, unless the test says so. */
+export function on(transport: Transport, options: ChildOptions): ChildOptions {
+  return { restart: 'temporary', ...(transport === 'the same thread' ? {} : onThread('one')), ...options };
+}
+
+export function onThread(thread: string): { readonly placement: { readonly thread: string } } {
+  return { placement: { thread } };
+}
+
+/**
+ * Resolves with the counters of all threads once nothing is queued or on its way: when two reports of the workers in a
+ * row agree.
+ */
+export async function settledCounters(system: ActorSystem): Promise<ReturnType<ActorSystem['counters']>> {
+  for (;;) {
+    const before = [JSON.stringify(system.counters()), await nextReports(system)];
+    const after = [JSON.stringify(system.counters()), await nextReports(system)];
+    if (before[0] === after[0] && system.queued() === 0) return system.counters();
+  }
+}
+
+/** Resolves when each thread has answered one more heartbeat. */
+async function nextReports(system: ActorSystem): Promise<void> {
+  const seen = new Map(system.threads().map(({ thread, health }) => [thread, health]));
+  const isNews = (): boolean =>
+    system.threads().every(({ thread, health }) => health !== null && health !== seen.get(thread));
+  while (!isNews()) await new Promise((resolve) => setImmediate(resolve));
+}

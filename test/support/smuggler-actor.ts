@@ -1,0 +1,38 @@
+// Smuggler: answers what is not plain data.
+
+import { Fault } from '../../src/std/errors.ts';
+import { actor } from '../../src/supervisor/actor.ts';
+import { call, protocol, stream } from '../../src/supervisor/protocol.ts';
+
+export const smugglerProtocol = protocol('smuggler', {
+  reply: call<Record<string, never>, unknown>(),
+  fail: call<Record<string, never>, unknown>(),
+  items: stream<Record<string, never>, unknown>(),
+  /** How often the producer of `items` was closed. */
+  closed: call<Record<string, never>, number>(),
+});
+
+const notPlain = (): number => 1;
+
+export const smugglerActor = actor({
+  module: import.meta.url,
+  exportName: 'smugglerActor',
+  protocol: smugglerProtocol,
+  setup: () => {
+    let closed = 0;
+    return {
+      reply: () => notPlain,
+      fail: () => {
+        throw new Fault('smuggled', 'conflict', 'with details that cannot cross', { details: { notPlain } });
+      },
+      items: async function* () {
+        try {
+          for (;;) yield notPlain;
+        } finally {
+          closed += 1;
+        }
+      },
+      closed: () => closed,
+    };
+  },
+});
