@@ -5,7 +5,8 @@
 // - A channel filter of the list means that channel alone; `_all` means every channel.
 // - A transcript beyond its bounds answers its newest rows; their indexes tell where they start, `message_count` how many
 //   there are in all.
-// - A deletion answers when nothing is left. One that was cut short goes on after the next start.
+// - A deletion takes effect at once and answers when nothing is left; for a long conversation it answers earlier and
+//   clears on by itself. One that was cut short goes on after the next start.
 // - `deleted.postgres_rows` and `redis_keys` are names of the wire format: rows, and parts of the working memory.
 // - An id or a channel that cannot be filed (empty, too long, half a character) is unknown to a reader and invalid to a
 //   writer.
@@ -48,6 +49,8 @@ import {
 export const TRANSCRIPT_ROWS_MAX = 20_000;
 export const TRANSCRIPT_LENGTH_MAX = 32 * 1024 * 1024;
 
+/** About half a second of clearing; a longer conversation is not waited for. */
+export const CLEARED_BEFORE_ANSWER_MAX = 2000;
 const CLEAR_RETRY_MS = 60_000;
 const EVERY_CHANNEL = '_all';
 
@@ -130,7 +133,9 @@ function setUpConversations(context: ActorContext<typeof conversations>): Handle
     async remove({ conversation_id }) {
       if (!isFileable(conversation_id)) return removalReply(NOTHING_REMOVED);
       const removed = await saved(store.remove(conversation_id));
-      if (removed.generation !== undefined) await clear([removed.generation]);
+      const clearing = clear(removed.generation === undefined ? [] : [removed.generation]);
+      if (removed.rowCount > CLEARED_BEFORE_ANSWER_MAX) context.background(clearing);
+      else await clearing;
       return removalReply(removed);
     },
 

@@ -10,8 +10,8 @@ import { type ConversationRecord, type KeptRow, type MetaChange, newRecord, with
 import { type Generation, openTranscripts, type Transcripts } from './transcript.ts';
 import { EMPTY_MEMORY, filledParts, type WorkingMemory } from './working-memory.ts';
 
-/** Rows of a deleted conversation that go in one transaction: some milliseconds with their texts. */
-export const CLEARED_PER_STEP_MAX = 200;
+/** Rows of a deleted conversation that go in one transaction: with their texts some ten milliseconds of this thread. */
+export const CLEARED_PER_STEP_MAX = 100;
 
 export interface PageRequest {
   readonly channel: string | undefined;
@@ -84,8 +84,8 @@ export function openConversationStore(storage: Storage): ConversationStore {
   /** [conversation, generation, run] gives the index of the run's first row. */
   const runs = storage.table<number>({ name: 'conversation_runs' });
   const memories = storage.table<WorkingMemory>({ name: 'conversation_memories' });
-  /** Keys are the generations that are left to clear. */
-  const removals = storage.table<true>({ name: 'conversation_removals' });
+  /** The generations of a conversation that are left to clear, oldest first. */
+  const removals = storage.table<readonly number[]>({ name: 'conversation_removals' });
   const transcripts = openTranscripts(storage, (conversationId) => records.get(conversationId));
 
   const count = (tx: Transaction, record: ConversationRecord, difference: 1 | -1): void => {
@@ -100,11 +100,8 @@ export function openConversationStore(storage: Storage): ConversationStore {
   };
 
   /** S4. */
-  const freshGeneration = (tx: Transaction, conversationId: string): number => {
-    for (const { key } of tx.range(removals, { prefix: conversationId, reverse: true, limit: 1 }))
-      return generationOf(key)[1] + 1;
-    return 0;
-  };
+  const freshGeneration = (tx: Transaction, conversationId: string): number =>
+    (tx.get(removals, conversationId)?.at(-1) ?? -1) + 1;
 
   return {
     transcripts,
@@ -178,12 +175,15 @@ export function openConversationStore(storage: Storage): ConversationStore {
         const generation: Generation = [conversationId, record.generation];
         count(tx, record, -1);
         tx.remove(records, conversationId);
-        tx.put(removals, generation, true);
+        tx.put(removals, conversationId, [...(tx.get(removals, conversationId) ?? []), record.generation]);
         return { generation, rowCount: record.rowCount, sidecars };
       });
     },
 
-    removedGenerations: () => Array.from(removals.range(), ({ key }) => generationOf(key)),
+    removedGenerations: () =>
+      Array.from(removals.range()).flatMap(({ key, value }) =>
+        value.map((generation) => [key as string, generation] as const),
+      ),
 
     clearStep(generation) {
       return storage.write('committed', (tx) => {
@@ -191,7 +191,10 @@ export function openConversationStore(storage: Storage): ConversationStore {
         const cleared = [...tx.range(runs, { prefix: generation, limit: CLEARED_PER_STEP_MAX })];
         for (const { key } of cleared) tx.remove(runs, key);
         if (cleared.length === CLEARED_PER_STEP_MAX) return false;
-        tx.remove(removals, generation);
+        const [conversationId, number] = generation;
+        const left = (tx.get(removals, conversationId) ?? []).filter((other) => other !== number);
+        if (left.length === 0) tx.remove(removals, conversationId);
+        else tx.put(removals, conversationId, left);
         return true;
       });
     },
@@ -203,8 +206,4 @@ const ALL_CHANNELS: Key = ['all'];
 
 function channelKey(channel: string): Key {
   return ['channel', channel];
-}
-
-function generationOf(key: Key): Generation {
-  return key as unknown as Generation;
 }
