@@ -2,15 +2,19 @@
 // Promises R1 to R6 stand in protocol.ts. What lives where: bookkeeping in directory.ts, readers in readers.ts, settling of
 // lost runs in settlement.ts (decision) and recovery.ts (effect).
 
-import { actor, type ActorContext } from '../../supervisor/actor.ts';
-import { agentStatus, type AgentActivity } from './agent-status.ts';
-import { Directory, type LiveRun } from './directory.ts';
+import { type Fault, isFault } from '../../std/errors.ts';
+import { type ActorContext, actor } from '../../supervisor/actor.ts';
+import { CONVERSATION_ID_LENGTH_MAX } from '../conversations/protocol.ts';
+import { providerFaults } from '../providers/protocol.ts';
+import { type AgentActivity, agentStatus } from './agent-status.ts';
+import { Directory, type LiveRun, type RunHostEntry } from './directory.ts';
 import { sweepExpired } from './expiry.ts';
 import {
   type ChatReply,
   type ChatRequest,
   RUNS_LISTED_MAX,
   RUNS_LIVE_MAX,
+  type RunError,
   type RunOrder,
   type RunOutcome,
   runFaults,
@@ -28,6 +32,10 @@ import '../services.ts';
 
 const RUN_ID_DIGITS = 16;
 const EXPIRY_INTERVAL_MS = 60_000;
+/** A settlement that could not be saved (a full disk, an owner that restarts) is tried again after so long. */
+const SETTLE_RETRY_MS = 1_000;
+/** A thread that does not take a run for so long is stuck, and has been ended by the kernel before. */
+const BEGIN_DEADLINE_MS = 60_000;
 /** Recoveries at once: enough to fill a commit, few enough to keep the edge thread responsive. */
 const RECOVERIES_AT_ONCE = 64;
 
@@ -45,14 +53,27 @@ export const runsActor = actor({
     let onDrained: (() => void) | null = null;
 
     await recoverAll(context, store);
-    context.every('expiry', EXPIRY_INTERVAL_MS, () => context.background(sweepExpired(context, store)));
+    const sweep = (): void => {
+      context.pipe(sweepExpired(context, store), () => context.after('expiry', EXPIRY_INTERVAL_MS, sweep));
+    };
+    sweep();
 
-    const lose = (live: LiveRun, end: LostEnd): void => {
-      const record = store.records.get(live.runId);
-      if (record === undefined) return;
-      context.pipe(recoverRun(context, store, record, end), (status) => {
-        const error = end.status === 'failed' ? end.reason : null;
-        finish({ run_id: live.runId, status, reply: null, error });
+    /** R5: again and again until it is saved; the run counts as live as long. */
+    const settle = (runId: string, save: () => Promise<RunOutcome>): void => {
+      context.pipe(save(), finish, (error) => {
+        if (!isFault(error) || !error.retryable) throw error;
+        context.log.warn({ run: runId, error: error.message }, 'a run is not settled yet');
+        context.after(`settle ${runId}`, SETTLE_RETRY_MS, () => settle(runId, save));
+      });
+    };
+
+    const lose = ({ runId }: LiveRun, reason: string): void => {
+      const record = store.records.get(runId);
+      // Being admitted right now: its admission looks for the host once more.
+      if (record === undefined || directory.beginSettling(runId) === undefined) return;
+      settle(runId, async () => {
+        const status = await recoverRun(context, store, record, { status: 'failed', reason });
+        return { run_id: runId, status, reply: null, error: { code: 'run_lost', message: reason } };
       });
     };
 
@@ -72,6 +93,7 @@ export const runsActor = actor({
       onSettled: LiveRun['onSettled'],
     ): Promise<RunOrder> => {
       if (!hasContent(request)) throw runFaults.message_required('message is required');
+      assertSessionId(request.session_id);
       const host = directory.freestHost();
       if (host === undefined || isDraining || directory.liveCount >= RUNS_LIVE_MAX) {
         throw runFaults.runs_full('No more runs are taken at the moment', { retryAfterMs: 1000 });
@@ -83,25 +105,45 @@ export const runsActor = actor({
         session_id: request.session_id || context.random.uuid(),
         request,
         acceptedAtMs: nowMs,
-        earlier: request.session_id && request.use_memory === false ? sessions.turns(request.session_id, nowMs) : [],
+        earlier:
+          request.session_id && request.use_memory === false ? sessions.turns(request.session_id, nowMs) : [],
       };
-      // Before the record is written: whoever asks for the run from now on finds it, and its host's loss settles it.
-      directory.add({
+      const live: LiveRun = {
         runId: order.run_id,
         sessionId: order.session_id,
         userId,
         host: host.address,
         onSettled,
-      });
+      };
+      // Before the record is written: whoever asks for the run from now on finds it.
+      directory.add(live);
       try {
-        await context.services.storage.write('flushed', (tx) => tx.put(store.records, order.run_id, recordOf(order, isDetached)));
+        await context.services.storage.write('flushed', (tx) =>
+          tx.put(store.records, order.run_id, recordOf(order, isDetached)),
+        );
       } catch (error) {
         directory.remove(order.run_id);
         throw error;
       }
       activity = { status: 'executing', task: runMessage(request.message ?? '') };
-      context.refTo(runHost, host.address).tell('begin', order);
+      begin(live, order, host);
       return order;
+    };
+
+    const begin = (live: LiveRun, order: RunOrder, { name, address }: RunHostEntry): void => {
+      if (!directory.hasHost(address)) {
+        lose(live, lostHost(name));
+        return;
+      }
+      const begun = context.refTo(runHost, address).ask('begin', order, { deadlineMs: BEGIN_DEADLINE_MS });
+      context.pipe(
+        begun,
+        () => undefined,
+        (error) => {
+          // A host that has ended is watched: its runs are settled when all that lived on it is gone.
+          if (!isFault(error, 'actor_terminated')) lose(live, 'The run host did not take the run');
+        },
+      );
     };
 
     /** A run of this user, live or not; undefined for somebody else's and for unknown ones. */
@@ -154,7 +196,8 @@ export const runsActor = actor({
         if (record === undefined) throw runFaults.run_not_found('Unknown run');
         if (record.user_id !== user_id) throw runFaults.run_not_owned('The run belongs to another user');
         const live = directory.find(run_id);
-        if (record.status !== 'running' || live === undefined) throw runFaults.run_not_active('The run is not active');
+        if (record.status !== 'running' || live === undefined)
+          throw runFaults.run_not_active('The run is not active');
         const steer_id = context.random.hex(RUN_ID_DIGITS);
         await context.refTo(runHost, live.host).ask('steer', { run_id, steer_id, message: text });
         return { run_id, steer_accepted: true };
@@ -163,16 +206,18 @@ export const runsActor = actor({
       host_ready: ({ name, address }) => {
         directory.addHost(name, address);
         context.watch(address, () => {
-          const reason = `The run host ${name} was lost`;
-          for (const live of directory.loseHost(address)) lose(live, { status: 'failed', reason });
+          for (const live of directory.loseHost(address)) lose(live, lostHost(name));
         });
       },
       appended: ({ run_id }) => readers.wake(run_id),
       settled: (outcome) => {
-        const live = directory.find(outcome.run_id);
-        if (live === undefined) return;
-        rememberEphemeral(sessions, store.records.get(outcome.run_id), outcome.reply, context.clock.nowMs());
-        context.pipe(settleRecord(context, store, outcome.run_id, outcome.status), () => finish(outcome));
+        const { run_id, status, reply } = outcome;
+        if (directory.beginSettling(run_id) === undefined) return;
+        rememberEphemeral(sessions, store.records.get(run_id), reply, context.clock.nowMs());
+        settle(run_id, async () => {
+          await settleRecord(context, store, run_id, status);
+          return outcome;
+        });
       },
       drain: ({ withinMs }) => {
         isDraining = true;
@@ -184,7 +229,7 @@ export const runsActor = actor({
       },
       run_lost: ({ run_id, message }) => {
         const live = directory.find(run_id);
-        if (live !== undefined) lose(live, { status: 'failed', reason: message });
+        if (live !== undefined) lose(live, message);
       },
     };
   },
@@ -201,10 +246,14 @@ async function recoverAll(context: ActorContext, store: ReturnType<typeof openRu
     const batch = lost.slice(from, from + RECOVERIES_AT_ONCE);
     await Promise.all(batch.map((record) => recoverRun(context, store, record, end)));
   }
-  if (lost.length > 0) context.log.warn({ runs: lost.length }, 'settled runs that the last process left unfinished');
+  if (lost.length > 0)
+    context.log.warn({ runs: lost.length }, 'settled runs that the last process left unfinished');
 }
 
-function recordOf({ run_id, user_id, session_id, request, acceptedAtMs }: RunOrder, isDetached: boolean): RunRecord {
+function recordOf(
+  { run_id, user_id, session_id, request, acceptedAtMs }: RunOrder,
+  isDetached: boolean,
+): RunRecord {
   return {
     run_id,
     user_id,
@@ -220,7 +269,31 @@ function recordOf({ run_id, user_id, session_id, request, acceptedAtMs }: RunOrd
 function replyOf({ status, reply, error }: RunOutcome): ChatReply {
   if (reply !== null) return reply;
   if (status === 'cancelled') throw runFaults.run_cancelled('The turn was cancelled');
-  throw runFaults.run_failed(error ?? 'The turn failed');
+  throw error === null ? runFaults.run_failed('The turn failed') : failureOf(error);
+}
+
+/** What is not the provider's failure keeps its own status. */
+function failureOf({ code, message }: RunError): Fault {
+  switch (code) {
+    case 'model_not_found':
+      return providerFaults.model_not_found(message);
+    case 'service_stopped':
+      return runFaults.service_stopped(message);
+    default:
+      return runFaults.run_failed(message);
+  }
+}
+
+/** The id becomes a key: what the store could not file is refused here, before anything has been promised. */
+function assertSessionId(sessionId: string | null | undefined): void {
+  if (!sessionId || (sessionId.length <= CONVERSATION_ID_LENGTH_MAX && sessionId.isWellFormed())) return;
+  throw runFaults.session_id_invalid(
+    `session_id must be well formed and have at most ${CONVERSATION_ID_LENGTH_MAX} characters`,
+  );
+}
+
+function lostHost(name: string): string {
+  return `The run host ${name} was lost`;
 }
 
 function rememberEphemeral(

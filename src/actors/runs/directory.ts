@@ -22,6 +22,7 @@ export interface RunHostEntry {
 export class Directory {
   readonly #runs = new Map<string, LiveRun>();
   readonly #hosts = new Map<number, RunHostEntry>();
+  readonly #settling = new Set<string>();
 
   get liveCount(): number {
     return this.#runs.size;
@@ -37,6 +38,10 @@ export class Directory {
 
   addHost(name: string, address: Address): void {
     this.#hosts.set(address.actor, { name, address, liveCount: 0 });
+  }
+
+  hasHost({ actor }: Address): boolean {
+    return this.#hosts.has(actor);
   }
 
   /** Forgets the host; answers the runs that it took with it. */
@@ -60,10 +65,19 @@ export class Directory {
     if (host !== undefined) host.liveCount += 1;
   }
 
+  /** The run, the first time that it is to be settled; undefined when somebody is at it, or when it is not live. */
+  beginSettling(runId: string): LiveRun | undefined {
+    const run = this.#runs.get(runId);
+    if (run === undefined || this.#settling.has(runId)) return undefined;
+    this.#settling.add(runId);
+    return run;
+  }
+
   remove(runId: string): LiveRun | undefined {
     const run = this.#runs.get(runId);
     if (run === undefined) return undefined;
     this.#runs.delete(runId);
+    this.#settling.delete(runId);
     const host = this.#hosts.get(run.host.actor);
     if (host !== undefined) host.liveCount -= 1;
     return run;

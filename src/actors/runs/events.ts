@@ -65,6 +65,9 @@ export interface DoneEvent {
   research: boolean;
 }
 
+/** Its calls are told as `exhibit` instead of as a tool card. */
+export const EXHIBIT_TOOL = 'present_exhibit';
+
 /** One event as it stands in the journal: its name and one line of JSON. */
 export type JournaledEvent = readonly [event: string, data: string];
 

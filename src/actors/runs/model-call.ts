@@ -15,7 +15,7 @@ import {
 import type { ToolDescription } from '../tools/protocol.ts';
 import { outputBudget } from './prompt.ts';
 import { estimateMessagesTokens, estimateTokens } from './tokens.ts';
-import { checkNotStopped, pause, type RoutedTurn, TurnStopped } from './turn-scope.ts';
+import { addNote, checkNotStopped, pause, type RoutedTurn, TurnStopped } from './turn-scope.ts';
 
 export interface ModelAnswer {
   /** As the model wrote it, think tags included. */
@@ -123,10 +123,8 @@ class CallInProgress {
 
   /** W1: a half tool call is not run, half a text is kept. */
   salvaged(failure: Fault): ModelAnswer {
-    const note = `\n\n[The answer was cut short: ${failure.message}]`;
-    this.#turn.say('chunk', { content: note });
-    this.#turn.transcript.wrote(note);
-    return { text: this.#text + note, toolCalls: [], finish: 'error', failure };
+    addNote(this.#turn, `\n\n[The answer was cut short: ${failure.message}]`);
+    return { text: this.#text, toolCalls: [], finish: 'error', failure };
   }
 
   #settleUsage(): void {
@@ -159,7 +157,8 @@ async function waitBeforeRetry(turn: RoutedTurn, fault: Fault, attempt: number):
   const { retriesMax } = turn.route.connection;
   if (fault.code === 'provider_rate_limited') {
     const waitMs = fault.retryAfterMs ?? RATE_LIMIT_WAITS_MS[attempt];
-    if (waitMs === undefined || attempt >= RATE_LIMIT_WAITS_MS.length || waitMs > RETRY_AFTER_MAX_MS) throw fault;
+    if (waitMs === undefined || attempt >= RATE_LIMIT_WAITS_MS.length || waitMs > RETRY_AFTER_MAX_MS)
+      throw fault;
     const of = `${attempt + 1}/${RATE_LIMIT_WAITS_MS.length}`;
     turn.say('status', {
       phase: 'thinking',

@@ -89,7 +89,10 @@ export function historyOfRows(rows: readonly Message[]): ModelMessage[] {
 }
 
 export function historyOfTurns(turns: readonly EphemeralTurn[]): ModelMessage[] {
-  return turns.map(({ role, content }) => ({ role, content: role === 'user' ? content : splitThinking(content).answer }));
+  return turns.map(({ role, content }) => ({
+    role,
+    content: role === 'user' ? content : splitThinking(content).answer,
+  }));
 }
 
 function inputBudget(contextWindow: number, outputTokens: number): number {

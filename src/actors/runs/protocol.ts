@@ -9,11 +9,12 @@
 
 import { declareFaults } from '../../std/errors.ts';
 import { type Static, Type } from '../../std/schema.ts';
-import { call, protocol, stream, tell } from '../../supervisor/protocol.ts';
-import type { Address } from '../../supervisor/protocol.ts';
+import { type Address, call, protocol, stream, tell } from '../../supervisor/protocol.ts';
+import { CONVERSATION_ID_LENGTH_MAX } from '../conversations/protocol.ts';
 
 export const runFaults = declareFaults({
   message_required: 'invalid',
+  session_id_invalid: 'invalid',
   run_id_required: 'invalid',
   run_not_found: 'not_found',
   run_not_owned: 'forbidden',
@@ -25,6 +26,8 @@ export const runFaults = declareFaults({
   run_failed: 'upstream',
   run_cancelled: 'conflict',
   service_stopped: 'unavailable',
+  agent_not_found: 'not_found',
+  workflow_not_found: 'not_found',
 });
 
 /** How an agent without a profile of its own signs its turns; the clients show it. */
@@ -35,6 +38,8 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
 /** Of one user, in the list. */
 export const RUNS_LISTED_MAX = 50;
 export const STEERS_PENDING_MAX = 10;
+/** Of one turn in all: each is a row of it. */
+export const STEERS_PER_TURN_MAX = 90;
 /** A finished run can be re-attached for so long. */
 export const RUN_LIFETIME_MS = 2 * 3600 * 1000;
 /** A live run holds some 30 KB; beyond this the newcomer is told to come back. */
@@ -46,6 +51,9 @@ const RUN_MESSAGE_LENGTH = 200;
 
 const Text = Type.String();
 const OptionalId = Type.Optional(Type.Union([Type.String({ maxLength: 200 }), Type.Null()]));
+const SessionId = Type.Optional(
+  Type.Union([Type.String({ maxLength: CONVERSATION_ID_LENGTH_MAX }), Type.Null()]),
+);
 const MediaRef = Type.Object({
   workspace_id: Text,
   doc_id: Text,
@@ -56,7 +64,7 @@ const MediaRefs = Type.Optional(Type.Union([Type.Array(MediaRef, { maxItems: 20 
 
 const blockingFields = {
   message: Type.Optional(Type.String({ maxLength: MESSAGE_LENGTH_MAX })),
-  session_id: OptionalId,
+  session_id: SessionId,
   model: OptionalId,
   profile_id: OptionalId,
   temperature: Type.Optional(Type.Union([Type.Number({ minimum: 0, maximum: 2 }), Type.Null()])),
@@ -137,7 +145,12 @@ export interface RunOutcome {
   readonly status: Exclude<RunStatus, 'running'>;
   /** For whoever waits on a blocking chat; null when the turn ended in an error. */
   readonly reply: ChatReply | null;
-  readonly error: string | null;
+  readonly error: RunError | null;
+}
+
+export interface RunError {
+  readonly code: string;
+  readonly message: string;
 }
 
 export const runs = protocol('runs', {
@@ -145,7 +158,11 @@ export const runs = protocol('runs', {
     summary: 'Starts a detached chat turn and streams its events; it goes on when the client leaves.',
     request: Type.Object({ ...ChatRequest.properties, ...ForUser }),
     reply: Type.Object({ run_id: Text }),
-    faults: { message_required: runFaults.message_required, runs_full: runFaults.runs_full },
+    faults: {
+      message_required: runFaults.message_required,
+      session_id_invalid: runFaults.session_id_invalid,
+      runs_full: runFaults.runs_full,
+    },
   }),
   tail: stream({
     summary: 'Replays the events of a run after a sequence number, then follows it live.',
@@ -211,19 +228,20 @@ export const runs = protocol('runs', {
     }),
   }),
 
-  // Between run hosts and the directory.
-  host_ready: tell<{ readonly name: string; readonly address: Address }>(),
-  /** Events up to `seq` are in the journal: readers may be woken (R2). */
+  // Between run hosts and the directory. What must not be missed is a call: its sender hears that it was taken.
+  host_ready: call<{ readonly name: string; readonly address: Address }, void>(),
+  /** Events up to `seq` are in the journal: readers may be woken (R2). Missing one is mended by the next. */
   appended: tell<{ readonly run_id: string; readonly seq: number }>(),
-  settled: tell<RunOutcome>(),
+  /** The turn is over, its rows and events are saved. */
+  settled: call<RunOutcome, void>(),
   /** Admits no more runs and answers when none is live, or when the time is up. */
   drain: call<{ readonly withinMs: number }, { readonly liveCount: number }>(),
   /** The run's actor crashed: its record and journal are for the directory to settle. */
-  run_lost: tell<{ readonly run_id: string; readonly message: string }>(),
+  run_lost: call<{ readonly run_id: string; readonly message: string }, void>(),
 });
 
 export const runHost = protocol('run-host', {
-  begin: tell<RunOrder>(),
+  begin: call<RunOrder, void>(),
   cancel: tell<{ readonly run_id: string }>(),
   steer: call<{ readonly run_id: string; readonly steer_id: string; readonly message: string }, void>({
     faults: runFaults,
@@ -237,5 +255,5 @@ export const run = protocol('run', {
 
 /** The first characters of a message, for the list of runs. */
 export function runMessage(message: string): string {
-  return message.slice(0, RUN_MESSAGE_LENGTH);
+  return message.slice(0, RUN_MESSAGE_LENGTH).toWellFormed();
 }

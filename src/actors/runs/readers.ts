@@ -27,7 +27,12 @@ export class Readers {
   }
 
   /** Events after `after`, oldest first, in batches; ends after `close`, or when the run is settled and all is read. */
-  async *follow(run: string, after: number, isLive: () => boolean, signal: AbortSignal): AsyncGenerator<RunFrame[]> {
+  async *follow(
+    run: string,
+    after: number,
+    isLive: () => boolean,
+    signal: AbortSignal,
+  ): AsyncGenerator<RunFrame[]> {
     let cursor = after;
     while (!signal.aborted) {
       // Asked before the journal is looked at: what is appended in between wakes the next round (D1).

@@ -1,8 +1,9 @@
 // Recovery: settles runs that nobody runs any more, in the store: rows, last events, record (R5).
 // Repeatable: rows are idempotent by run, events are appended only where they are missing, a settled record is left alone.
 
+import { isFault } from '../../std/errors.ts';
 import type { ActorContext } from '../../supervisor/actor.ts';
-import { conversations } from '../conversations/protocol.ts';
+import { conversations, type NewRow } from '../conversations/protocol.ts';
 import type { RunStatus } from './protocol.ts';
 import { type LostRun, settleLostRun } from './settlement.ts';
 import type { RunRecord, RunStore } from './store.ts';
@@ -12,29 +13,36 @@ const JOURNAL_BATCH_BYTES = 1_000_000;
 
 export type LostEnd = LostRun['end'];
 
-/** Settles one run; answers its final status. */
+/** Settles one run; answers its final status. @throws a retryable fault when something of it could not be saved yet */
 export async function recoverRun(
   context: ActorContext,
   store: RunStore,
   record: RunRecord,
   end: LostEnd,
 ): Promise<Exclude<RunStatus, 'running'>> {
-  const { run_id, session_id } = record;
+  const { run_id } = record;
   const events = readAll(store, run_id);
   const settlement = settleLostRun({ record, events, end, nowMs: context.clock.nowMs() });
-  if (settlement.rows !== null) {
-    await context.ask(conversations, 'append', {
-      conversation_id: session_id,
-      run_id,
-      channel: CHANNEL_DEFAULT,
-      rows: settlement.rows,
-    });
-  }
+  if (settlement.rows !== null) await saveRows(context, record, settlement.rows);
   if (settlement.lastEvents.length > 0) {
     await store.journals.append(run_id, events.length + 1, settlement.lastEvents);
   }
   await settleRecord(context, store, run_id, settlement.status);
   return settlement.status;
+}
+
+async function saveRows(
+  context: ActorContext,
+  { run_id, session_id: conversation_id }: RunRecord,
+  rows: readonly NewRow[],
+): Promise<void> {
+  try {
+    await context.ask(conversations, 'append', { conversation_id, run_id, channel: CHANNEL_DEFAULT, rows });
+  } catch (error) {
+    // Rows that are refused for good must not keep the run, or the next start, from being settled.
+    if (!isFault(error) || error.retryable) throw error;
+    context.log.error({ run: run_id, error: error.message }, 'the rows of a lost run were refused');
+  }
 }
 
 /** Writes the final status, once. */

@@ -2,10 +2,11 @@
 // O1 Announces itself when it is ready; after a lost thread its successor does the same from the new one.
 // O2 A run whose actor crashes is reported with the reason; the others on this thread do not notice.
 
-import { actor, type ActorContext, type Behaviour } from '../../supervisor/actor.ts';
+import { type ActorContext, actor, type Behaviour } from '../../supervisor/actor.ts';
 import type { Ref } from '../../supervisor/protocol.ts';
 import { completions } from '../providers/protocol.ts';
-import { run, runFaults, runHost, runs } from './protocol.ts';
+import { type run, runFaults, runHost, runs } from './protocol.ts';
+import { report } from './report.ts';
 import { runActor } from './run.ts';
 
 import '../services.ts';
@@ -23,11 +24,14 @@ export const runHostActor = actor({
   module: import.meta.url,
   exportName: 'runHostActor',
   protocol: runHost,
-  setup: async (context: ActorContext<typeof runHost>, { name, completions: behaviour }: RunHostArguments) => {
+  setup: async (
+    context: ActorContext<typeof runHost>,
+    { name, completions: behaviour }: RunHostArguments,
+  ) => {
     await spawnCompletions(context, name, behaviour);
     const client = context.named(completions, clientName(name));
     const live = new Map<string, Ref<typeof run>>();
-    context.tell(runs, 'host_ready', { name, address: context.address });
+    await report(context, () => context.ask(runs, 'host_ready', { name, address: context.address }));
 
     return {
       begin: (order) => {
@@ -41,8 +45,9 @@ export const runHostActor = actor({
         context.watch(ref, ({ reason }) => {
           live.delete(run_id);
           if (reason.kind === 'stopped') return;
-          const message = reason.kind === 'crashed' ? 'The run failed on an internal error' : 'The run was ended';
-          context.tell(runs, 'run_lost', { run_id, message });
+          const message =
+            reason.kind === 'crashed' ? 'The run failed on an internal error' : 'The run was ended';
+          context.background(report(context, () => context.ask(runs, 'run_lost', { run_id, message })));
         });
       },
       cancel: ({ run_id }) => {

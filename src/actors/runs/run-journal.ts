@@ -2,6 +2,7 @@
 // J1 Events get their numbers in the order in which they are said, and are published only when they are committed (R2).
 // J2 What is said while a commit is under way goes into the next one: one commit at a time, however fast the model is.
 // J3 At most PENDING_CHARS_MAX characters wait for a commit; a producer asks `hasRoom` and waits on `flushed` otherwise.
+// J4 After a commit that failed nothing more is written: what came later would leave a gap in the numbers.
 
 import type { Journals } from '../../storage/contract.ts';
 import type { JournaledEvent, RunEvents, Say } from './events.ts';
@@ -13,10 +14,13 @@ export class RunJournal {
   readonly #journals: Journals<JournaledEvent>;
   readonly #publish: (seq: number) => void;
   readonly #onFailed: (error: unknown) => void;
-  #seqNext = 1;
+  #seqSaid = 0;
+  #seqPublished = 0;
   #pending: JournaledEvent[] = [];
   #pendingChars = 0;
-  #writing: Promise<void> | null = null;
+  /** The commit that is under way. */
+  #commit: Promise<void> | null = null;
+  #hasFailed = false;
 
   /** `publish` hears of each commit: everything up to that number can be read. `onFailed` ends the run. */
   constructor(
@@ -37,36 +41,41 @@ export class RunJournal {
     return this.#pendingChars < PENDING_CHARS_MAX;
   }
 
-  /** Resolves when all that was said is committed and published, or when that has failed (see `onFailed`). */
+  get hasFailed(): boolean {
+    return this.#hasFailed;
+  }
+
+  /** Resolves when all that was said before this call is published, or when that has failed (see `onFailed`). */
   async flushed(): Promise<void> {
-    while (this.#writing !== null) await this.#writing;
+    const upTo = this.#seqSaid;
+    while (this.#seqPublished < upTo && this.#commit !== null) await this.#commit;
   }
 
   #append<Name extends keyof RunEvents>(event: Name, payload: RunEvents[Name]): void {
+    if (this.#hasFailed) return; // J4
     const data = JSON.stringify(payload);
+    this.#seqSaid += 1;
     this.#pending.push([event, data]);
     this.#pendingChars += data.length;
-    this.#writing ??= this.#write();
+    this.#commit ??= this.#commitPending();
   }
 
   /** Never rejects. */
-  async #write(): Promise<void> {
+  async #commitPending(): Promise<void> {
+    // What else is said in this turn of the event loop joins the same commit.
+    await Promise.resolve();
+    const events = this.#pending;
+    this.#pending = [];
+    this.#pendingChars = 0;
     try {
-      // What else is said in this turn of the event loop joins the same commit.
-      await Promise.resolve();
-      while (this.#pending.length > 0) {
-        const events = this.#pending;
-        const firstSeq = this.#seqNext;
-        this.#pending = [];
-        this.#pendingChars = 0;
-        this.#seqNext += events.length;
-        await this.#journals.append(this.#run, firstSeq, events);
-        this.#publish(this.#seqNext - 1);
-      }
+      await this.#journals.append(this.#run, this.#seqPublished + 1, events);
+      this.#seqPublished += events.length;
+      this.#publish(this.#seqPublished);
     } catch (error) {
+      this.#hasFailed = true;
+      this.#pending = [];
       this.#onFailed(error);
-    } finally {
-      this.#writing = null;
     }
+    this.#commit = this.#pending.length > 0 ? this.#commitPending() : null;
   }
 }

@@ -3,10 +3,11 @@
 // V2 A turn that fails on a bug crashes this actor; the directory then settles the run from its journal.
 // V3 When the service stops, the turn is stopped like a cancelled one, and fails with that reason.
 
-import { actor, type ActorContext } from '../../supervisor/actor.ts';
+import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import type { Ref } from '../../supervisor/protocol.ts';
 import type { completions } from '../providers/protocol.ts';
 import { type RunOrder, run, runs } from './protocol.ts';
+import { report } from './report.ts';
 import { RunJournal } from './run-journal.ts';
 import { Steering } from './steering.ts';
 import { openRunStore } from './store.ts';
@@ -47,14 +48,15 @@ export const runActor = actor({
       journal,
       say: journal.say,
       steering,
-      transcript: new Transcript(order.request.message ?? '', order.acceptedAtMs, attachments(order)),
+      transcript: new Transcript(order.request, order.acceptedAtMs),
       usage: new UsageTotals(),
       completions: completionsRef,
       signal: cancellation.signal,
     };
     const turn = runTurn(scope).then(async (outcome) => {
       await journal.flushed();
-      context.tell(runs, 'settled', outcome);
+      if (journal.hasFailed) return; // This actor has crashed on it, and is settled like that (V2).
+      await report(context, () => context.ask(runs, 'settled', outcome));
       context.stopSelf();
     });
     context.background(turn);
@@ -73,11 +75,3 @@ export const runActor = actor({
     };
   },
 });
-
-function attachments({ request }: RunOrder): Readonly<Record<string, unknown>> {
-  return {
-    ...(request.images?.length ? { images: request.images } : {}),
-    ...(request.audio?.length ? { audio: request.audio } : {}),
-  };
-}
-

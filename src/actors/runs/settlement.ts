@@ -3,7 +3,7 @@
 // S2 A journal that says `done` was finished, whatever was lost after it; one without an end gets one, with the reason.
 
 import type { NewRow } from '../conversations/protocol.ts';
-import type { JournaledEvent, RunEvents } from './events.ts';
+import { EXHIBIT_TOOL, type JournaledEvent, type RunEvents } from './events.ts';
 import { AGENT_NAME_DEFAULT, type RunStatus } from './protocol.ts';
 import type { RunRecord } from './store.ts';
 import { Transcript } from './transcript.ts';
@@ -29,7 +29,8 @@ export function settleLostRun({ record, events, end, nowMs }: LostRun): Settleme
   const close: readonly JournaledEvent[] = names.has('close') ? [] : [['close', '{}']];
   if (names.has('done')) return { status: 'done', rows: null, lastEvents: close };
   const rows = record.request.use_memory === false ? null : rowsOf(record, events, nowMs);
-  if (names.has('close')) return { status: names.has('error') ? 'failed' : 'cancelled', rows, lastEvents: [] };
+  if (names.has('close'))
+    return { status: names.has('error') ? 'failed' : 'cancelled', rows, lastEvents: [] };
   if (end.status === 'cancelled') return { status: 'cancelled', rows, lastEvents: close };
   const error: JournaledEvent = ['error', JSON.stringify({ error: end.reason, code: 'run_lost' })];
   return { status: 'failed', rows, lastEvents: names.has('error') ? close : [error, ...close] };
@@ -37,20 +38,26 @@ export function settleLostRun({ record, events, end, nowMs }: LostRun): Settleme
 
 /** The transcript as far as the journal tells it. */
 function rowsOf(record: RunRecord, events: readonly JournaledEvent[], nowMs: number): readonly NewRow[] {
-  const transcript = new Transcript(record.request.message ?? '', record.createdAtMs, {});
+  const transcript = new Transcript(record.request, record.createdAtMs);
   const calls = new Map<string, RunEvents['tool_call']>();
   let text = '';
-  const endText = (): void => {
-    transcript.wrote(text);
-    text = '';
-  };
+  let goesOn = false;
   for (const [event, data] of events) {
     switch (event) {
+      case 'status': {
+        // Each call of the model begins with it, so that the texts come apart as they did in the turn.
+        const { phase } = JSON.parse(data) as RunEvents['status'];
+        if (phase === 'truncated') goesOn = true;
+        if (phase !== 'thinking' || goesOn) break;
+        transcript.wrote(text);
+        text = '';
+        break;
+      }
       case 'chunk':
+        goesOn = false;
         text += (JSON.parse(data) as RunEvents['chunk']).content;
         break;
       case 'tool_call': {
-        endText();
         const call = JSON.parse(data) as RunEvents['tool_call'];
         calls.set(call.tool_call_id, call);
         break;
@@ -69,16 +76,29 @@ function rowsOf(record: RunRecord, events: readonly JournaledEvent[], nowMs: num
         );
         break;
       }
+      case 'exhibit': {
+        const { id, title, layout, elements } = JSON.parse(data) as RunEvents['exhibit'];
+        const argumentsText = JSON.stringify({ id, title, layout, elements });
+        transcript.called(
+          { tool: EXHIBIT_TOOL, toolCallId: id, argumentsText, atMs: record.createdAtMs },
+          null,
+        );
+        break;
+      }
       case 'steer': {
-        endText();
         const { id, message } = JSON.parse(data) as RunEvents['steer'];
-        transcript.steered({ id, message, atMs: record.createdAtMs }, 0, transcript.toolNames, 'tool_boundary');
+        transcript.steered(
+          { id, message, atMs: record.createdAtMs },
+          0,
+          transcript.toolNames,
+          'tool_boundary',
+        );
         break;
       }
       default:
         break;
     }
   }
-  endText();
+  transcript.wrote(text);
   return transcript.rows(nowMs, { interrupted: true, agent_name: AGENT_NAME_DEFAULT });
 }

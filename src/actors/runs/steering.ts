@@ -1,7 +1,7 @@
 // Steering: messages that a user sends into a running turn, between their acceptance and the boundary that folds them in.
 // E1 A steer that was accepted is folded in: the turn closes this in the same breath in which it finds none waiting.
 
-import { runFaults, STEERS_PENDING_MAX } from './protocol.ts';
+import { runFaults, STEERS_PENDING_MAX, STEERS_PER_TURN_MAX } from './protocol.ts';
 
 export interface Steer {
   readonly id: string;
@@ -11,6 +11,7 @@ export interface Steer {
 
 export class Steering {
   #pending: Steer[] = [];
+  #acceptedCount = 0;
   #isClosed = false;
 
   /** @throws run_not_active, steers_full */
@@ -19,6 +20,12 @@ export class Steering {
     if (this.#pending.length >= STEERS_PENDING_MAX) {
       throw runFaults.steers_full(`${STEERS_PENDING_MAX} messages are waiting to be folded in already`);
     }
+    if (this.#acceptedCount >= STEERS_PER_TURN_MAX) {
+      throw runFaults.steers_full(
+        `This turn has been steered ${STEERS_PER_TURN_MAX} times: send the next message after it`,
+      );
+    }
+    this.#acceptedCount += 1;
     this.#pending.push(steer);
   }
 

@@ -4,6 +4,8 @@
 export interface SplitText {
   readonly answer: string;
   readonly thinking: string;
+  /** Closes the thought in which the text stops; empty when it stops in none. */
+  readonly closing: string;
 }
 
 const OPENING = /<(think|thinking|internal_monologue)>|\[(think|thinking)\]/gi;
@@ -11,6 +13,7 @@ const OPENING = /<(think|thinking|internal_monologue)>|\[(think|thinking)\]/gi;
 export function splitThinking(text: string): SplitText {
   let answer = '';
   const thoughts: string[] = [];
+  let unclosed = '';
   let from = 0;
   OPENING.lastIndex = 0;
   for (let open = OPENING.exec(text); open !== null; open = OPENING.exec(text)) {
@@ -20,10 +23,12 @@ export function splitThinking(text: string): SplitText {
     const end = indexOfIgnoringCase(text, closing, inside);
     thoughts.push(text.slice(inside, end < 0 ? text.length : end).trim());
     from = end < 0 ? text.length : end + closing.length;
+    if (end < 0) unclosed = closing;
     OPENING.lastIndex = from;
   }
   answer += text.slice(from);
-  return { answer: answer.trim(), thinking: thoughts.filter((thought) => thought !== '').join('\n\n') };
+  const thinking = thoughts.filter((thought) => thought !== '').join('\n\n');
+  return { answer: answer.trim(), thinking, closing: unclosed };
 }
 
 /** No lower-cased copy of the whole text: lower-casing may change its length. */

@@ -8,7 +8,7 @@ import { callModel, type ModelAnswer } from './model-call.ts';
 import type { Steer } from './steering.ts';
 import { splitThinking } from './think-tags.ts';
 import { runTools } from './tool-round.ts';
-import type { RoutedTurn } from './turn-scope.ts';
+import { addNote, type RoutedTurn } from './turn-scope.ts';
 
 export interface ToolLoopOptions {
   readonly tools: readonly ToolDescription[];
@@ -19,7 +19,8 @@ export interface ToolLoopOptions {
 
 const WRAP_UP =
   'You have used all tool rounds of this turn. Answer now with what you have; say what is missing if something is.';
-const GO_ON = 'Your answer was cut off by its length limit. Go on exactly where it stopped; do not repeat anything.';
+const GO_ON =
+  'Your answer was cut off by its length limit. Go on exactly where it stopped; do not repeat anything.';
 const EMPTY_ANSWER = '[empty response from model]';
 
 /** Runs the loop; what the model wrote is in the transcript. @throws Fault of the provider, TurnStopped */
@@ -29,10 +30,12 @@ export async function runToolLoop(
   options: ToolLoopOptions,
 ): Promise<FinishReason> {
   let rounds = 0;
+  let isToldToAnswer = false;
   let continued = false;
   for (;;) {
     const isLast = rounds >= options.roundsMax;
-    if (isLast && options.tools.length > 0) {
+    if (isLast && !isToldToAnswer && options.tools.length > 0) {
+      isToldToAnswer = true;
       turn.say('info', { type: 'tool_budget_exhausted' });
       messages.push({ role: 'system', content: WRAP_UP });
     }
@@ -45,12 +48,13 @@ export async function runToolLoop(
       foldIn(turn, messages, turn.steering.take(), rounds, called, 'tool_boundary');
       continue;
     }
-    // A turn whose provider failed ends with what it has; accepting more would only fail again.
+    const steers = turn.steering.take();
+    // A turn whose provider failed ends with what it has: asking again would only fail again.
     if (answer.failure !== null) {
+      foldIn(turn, messages, steers, rounds, [], 'would_end');
       turn.steering.close();
       return answer.finish;
     }
-    const steers = turn.steering.take();
     if (steers.length > 0) {
       messages.push({ role: 'assistant', content: visible(answer) });
       foldIn(turn, messages, steers, rounds, [], 'would_end');
@@ -58,15 +62,13 @@ export async function runToolLoop(
     }
     if (answer.finish === 'length' && options.continueOnLength && !continued) {
       continued = true;
+      turn.transcript.goOn();
       turn.say('status', { phase: 'truncated', label: 'Continuing a long answer…' });
       messages.push({ role: 'assistant', content: visible(answer) }, { role: 'system', content: GO_ON });
       continue;
     }
     turn.steering.close();
-    if (turn.transcript.answer === '') {
-      turn.say('chunk', { content: EMPTY_ANSWER });
-      turn.transcript.wrote(EMPTY_ANSWER);
-    }
+    if (turn.transcript.answer === '') addNote(turn, EMPTY_ANSWER);
     return answer.finish;
   }
 }

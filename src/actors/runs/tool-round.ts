@@ -4,6 +4,7 @@
 import { errorText } from '../../std/errors.ts';
 import type { ModelMessage, ModelToolCall } from '../providers/protocol.ts';
 import { type ToolCaller, type ToolResult, tools } from '../tools/protocol.ts';
+import { EXHIBIT_TOOL } from './events.ts';
 import { checkNotStopped, type RoutedTurn } from './turn-scope.ts';
 
 /** More calls than this in one answer are refused: a model that asks for more has lost its way. */
@@ -11,7 +12,6 @@ const CALLS_PER_ROUND_MAX = 32;
 const RESULT_EVENT_CHARS_MAX = 500;
 /** A tool has its own, shorter deadline; this one only guards the wire. */
 const TOOL_DEADLINE_MS = 330_000;
-const EXHIBIT_TOOL = 'present_exhibit';
 
 /** Makes the calls; answers the messages that the next model call reads. @throws TurnStopped */
 export async function runTools(
@@ -36,7 +36,12 @@ export async function runTools(
     const result = results[i];
     if (result === undefined) continue;
     messages.push({ role: 'tool', content: result.content, toolCallId: call.id, name: call.name });
-    const made = { tool: call.name, toolCallId: call.id, argumentsText: call.argumentsText, atMs: startedAtMs };
+    const made = {
+      tool: call.name,
+      toolCallId: call.id,
+      argumentsText: call.argumentsText || '{}',
+      atMs: startedAtMs,
+    };
     if (call.name === EXHIBIT_TOOL) {
       // A malformed exhibit is between the tool and the model: nothing is shown, nothing is stored.
       if (result.exhibit !== undefined) transcript.called(made, null);
@@ -45,7 +50,7 @@ export async function runTools(
       say('tool_result', {
         tool: call.name,
         tool_call_id: call.id,
-        content: result.content.slice(0, RESULT_EVENT_CHARS_MAX),
+        content: result.content.slice(0, RESULT_EVENT_CHARS_MAX).toWellFormed(),
         success: result.success,
         duration_ms: Math.round(result.durationMs * 100) / 100,
       });

@@ -1,13 +1,17 @@
 // Transcript: the rows of one turn, gathered while it runs, in the order in which they are stored:
 // the user's message, tool calls with their results, steers, the answer.
 // A1 Thoughts are never stored. An empty answer is not stored. What was streamed to the user is.
+// A2 A turn has fewer rows than a conversation takes at once: calls beyond TOOL_CALLS_KEPT_MAX are made and not kept.
 
 import type { NewRow } from '../conversations/protocol.ts';
 import type { ToolResult } from '../tools/protocol.ts';
+import type { ChatRequest } from './protocol.ts';
 import type { Steer } from './steering.ts';
 import { splitThinking } from './think-tags.ts';
 
 const TOOL_RESULT_STORED_CHARS_MAX = 2_000;
+/** Two rows each. Ninety rounds of ten calls: whoever reads a transcript has stopped long before. */
+const TOOL_CALLS_KEPT_MAX = 900;
 
 export interface ToolCallMade {
   readonly tool: string;
@@ -23,9 +27,10 @@ export class Transcript {
   /** What the model wrote, one text for each of its calls that wrote something. */
   readonly #texts: string[] = [];
   readonly #toolNames: string[] = [];
+  #goesOn = false;
 
-  constructor(message: string, atMs: number, metadata: Readonly<Record<string, unknown>>) {
-    this.#user = { role: 'user', content: message, atMs, ...withMetadata(metadata) };
+  constructor(request: ChatRequest, atMs: number) {
+    this.#user = { role: 'user', content: request.message ?? '', atMs, ...attachments(request) };
   }
 
   get toolNames(): readonly string[] {
@@ -40,24 +45,49 @@ export class Transcript {
     return this.#split('thinking');
   }
 
+  /** Closes the thought in which the last text stops; empty when it stops in none. */
+  get closing(): string {
+    return splitThinking(this.#texts.at(-1) ?? '').closing;
+  }
+
   wrote(text: string): void {
-    if (text.trim() !== '') this.#texts.push(text);
+    if (text === '') return;
+    const last = this.#texts.length - 1;
+    if (this.#goesOn && last >= 0) this.#texts[last] += text;
+    else if (text.trim() !== '') this.#texts.push(text);
+    this.#goesOn = false;
+  }
+
+  /** What is written next goes on where the last text stopped, without a break. */
+  goOn(): void {
+    this.#goesOn = true;
   }
 
   called(call: ToolCallMade, result: ToolResult | null): void {
     const { tool, toolCallId: tool_call_id, atMs } = call;
     this.#toolNames.push(tool);
-    this.#toolRows.push({ role: 'tool_call', content: call.argumentsText, atMs, metadata: { tool, tool_call_id } });
+    if (this.#toolNames.length > TOOL_CALLS_KEPT_MAX) return; // A2
+    this.#toolRows.push({
+      role: 'tool_call',
+      content: call.argumentsText,
+      atMs,
+      metadata: { tool, tool_call_id },
+    });
     if (result === null) return;
     this.#toolRows.push({
       role: 'tool_result',
-      content: result.content.slice(0, TOOL_RESULT_STORED_CHARS_MAX),
+      content: result.content.slice(0, TOOL_RESULT_STORED_CHARS_MAX).toWellFormed(),
       atMs: atMs + result.durationMs,
       metadata: { tool, tool_call_id, success: result.success, duration_ms: result.durationMs },
     });
   }
 
-  steered(steer: Steer, round: number, afterTools: readonly string[], phase: 'tool_boundary' | 'would_end'): void {
+  steered(
+    steer: Steer,
+    round: number,
+    afterTools: readonly string[],
+    phase: 'tool_boundary' | 'would_end',
+  ): void {
     this.#steerRows.push({
       role: 'user',
       content: steer.message,
@@ -81,6 +111,7 @@ export class Transcript {
   }
 }
 
-function withMetadata(metadata: Readonly<Record<string, unknown>>): { metadata?: Readonly<Record<string, unknown>> } {
-  return Object.keys(metadata).length === 0 ? {} : { metadata };
+function attachments({ images, audio }: ChatRequest): Pick<NewRow, 'metadata'> {
+  if (!images?.length && !audio?.length) return {};
+  return { metadata: { ...(images?.length ? { images } : {}), ...(audio?.length ? { audio } : {}) } };
 }

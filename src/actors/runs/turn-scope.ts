@@ -1,7 +1,7 @@
 // TurnScope: what every step of a turn works with.
 
-import type { Ref } from '../../supervisor/protocol.ts';
 import type { ActorContext } from '../../supervisor/actor.ts';
+import type { Ref } from '../../supervisor/protocol.ts';
 import type { completions, ModelRoute } from '../providers/protocol.ts';
 import type { Say } from './events.ts';
 import type { RunOrder } from './protocol.ts';
@@ -62,4 +62,12 @@ export function pause({ context, signal }: TurnScope, delayMs: number): Promise<
 
 export function checkNotStopped({ signal }: TurnScope): void {
   if (signal.aborted) throw new TurnStopped();
+}
+
+/** Adds a remark of our own to the answer; a thought in which the model stopped does not swallow it. */
+export function addNote({ say, transcript }: TurnScope, note: string): void {
+  const content = transcript.closing + note;
+  transcript.goOn();
+  transcript.wrote(content);
+  say('chunk', { content });
 }

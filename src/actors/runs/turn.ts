@@ -1,12 +1,16 @@
 // Turn: one chat turn from its order to its last event, step by step.
 // The steps: settings and model, history and working memory, prompt, `start`, the tool loop, rows, `done`.
 
-import { errorText, type Fault, isFault } from '../../std/errors.ts';
+import { type Fault, isFault } from '../../std/errors.ts';
 import { config, type Settings } from '../config/protocol.ts';
 import { conversations } from '../conversations/protocol.ts';
-import { type FinishReason, type ModelMessage, type ModelRoute, providers } from '../providers/protocol.ts';
+import { type FinishReason, type ModelMessage, providers } from '../providers/protocol.ts';
+import {
+  toolOutputs,
+  USER_MESSAGE_INLINE_CHARS_MAX,
+  USER_MESSAGE_PREVIEW_CHARS,
+} from '../tool-outputs/protocol.ts';
 import { type ToolCaller, tools } from '../tools/protocol.ts';
-import { toolOutputs, USER_MESSAGE_INLINE_CHARS_MAX, USER_MESSAGE_PREVIEW_CHARS } from '../tool-outputs/protocol.ts';
 import {
   composePrompt,
   historyOfRows,
@@ -17,14 +21,28 @@ import {
   toolSchemaTokens,
   type WorkingMemory,
 } from './prompt.ts';
-import { AGENT_NAME_DEFAULT, type ChatReply, type RunOutcome, runFaults } from './protocol.ts';
+import {
+  AGENT_NAME_DEFAULT,
+  type ChatReply,
+  type ChatRequest,
+  type RunOutcome,
+  runFaults,
+} from './protocol.ts';
 import { runToolLoop } from './tool-loop.ts';
-import { checkNotStopped, type RoutedTurn, type StopCause, type TurnScope, TurnStopped } from './turn-scope.ts';
+import {
+  checkNotStopped,
+  type RoutedTurn,
+  type StopCause,
+  type TurnScope,
+  TurnStopped,
+} from './turn-scope.ts';
 
 /** Turns that name no channel are filed under this one. */
 const CHANNEL_DEFAULT = '_default';
 /** The rows of a turn are worth a longer wait than a question. */
 const SAVE_DEADLINE_MS = 30_000;
+/** Choosing a model may wait for the lists of slow providers. */
+const RESOLVE_DEADLINE_MS = 30_000;
 const SAVE_RETRY_DELAYS_MS = [50, 250, 1_000];
 
 /** Runs the turn; whatever happens, its last events have been said and its rows are saved when this resolves. */
@@ -47,10 +65,16 @@ interface FinishedTurn {
 }
 
 async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
-  const { context, order, say } = scope;
+  const { context, order, say, signal } = scope;
   const { request } = order;
-  const settings = await context.ask(config, 'settings', {});
-  const route = await context.ask(providers, 'resolve', { model: request.model ?? null }, { deadlineMs: 30_000 });
+  refuseUnknownTarget(request);
+  const settings = await context.ask(config, 'settings', {}, { signal });
+  const route = await context.ask(
+    providers,
+    'resolve',
+    { model: request.model ?? null },
+    { signal, deadlineMs: RESOLVE_DEADLINE_MS },
+  );
   if (route.substitution !== null) say('status', { phase: 'model_fallback', label: route.substitution });
   sayWhatIsIgnored(scope);
   say('status', { phase: 'recalling', label: 'Recalling…' });
@@ -62,7 +86,7 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
   };
   const [history, offered, userText] = await Promise.all([
     loadHistory(scope, settings),
-    route.supportsTools ? context.ask(tools, 'list', { durable: caller.durable }) : { tools: [] },
+    route.supportsTools ? context.ask(tools, 'list', { durable: caller.durable }, { signal }) : { tools: [] },
     inlineMessage(scope),
   ]);
   checkNotStopped(scope);
@@ -91,7 +115,7 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
 
 /** The good end: rows first (R6), then `done`. */
 async function finishTurn(scope: TurnScope, { turn, prompt, finish }: FinishedTurn): Promise<RunOutcome> {
-  await saveRows(scope, answerMetadata(turn));
+  await saveRows(scope, answerMetadata(turn, finish));
   const reply = replyOf(scope);
   sayDone(turn, prompt, finish);
   scope.say('close', {});
@@ -101,7 +125,8 @@ async function finishTurn(scope: TurnScope, { turn, prompt, finish }: FinishedTu
 /** Cancelled: what was written so far is kept, marked as interrupted (R4). */
 async function stopTurn(scope: TurnScope): Promise<RunOutcome> {
   const cause: StopCause = scope.signal.reason;
-  if (cause === 'service_stopped') return failTurn(scope, runFaults.service_stopped('The service was stopped'));
+  if (cause === 'service_stopped')
+    return failTurn(scope, runFaults.service_stopped('The service was stopped'));
   await saveInterrupted(scope);
   scope.say('close', {});
   return { run_id: scope.order.run_id, status: 'cancelled', reply: null, error: null };
@@ -111,7 +136,8 @@ async function failTurn(scope: TurnScope, fault: Fault): Promise<RunOutcome> {
   await saveInterrupted(scope);
   scope.say('error', { error: fault.message, code: fault.code });
   scope.say('close', {});
-  return { run_id: scope.order.run_id, status: 'failed', reply: null, error: fault.message };
+  const { code, message } = fault;
+  return { run_id: scope.order.run_id, status: 'failed', reply: null, error: { code, message } };
 }
 
 async function saveInterrupted(scope: TurnScope): Promise<void> {
@@ -154,19 +180,24 @@ interface LoadedHistory {
 }
 
 async function loadHistory(scope: TurnScope, settings: Settings): Promise<LoadedHistory> {
-  const { context, order } = scope;
+  const { context, order, signal } = scope;
   const conversation_id = order.session_id;
   if (!isDurable(scope)) {
     return { history: historyOfTurns(order.earlier), workingMemory: NO_WORKING_MEMORY, olderCount: 0 };
   }
   const rowsMax = settings['context.rehydrate_max_turns'];
-  const { rows, olderCount } = await context.ask(conversations, 'history', { conversation_id, rowsMax });
+  const { rows, olderCount } = await context.ask(
+    conversations,
+    'history',
+    { conversation_id, rowsMax },
+    { signal },
+  );
   // A new conversation has no working memory yet.
   if (rows.length === 0) return { history: [], workingMemory: NO_WORKING_MEMORY, olderCount: 0 };
   const [{ checkpoints }, { text }, { state }] = await Promise.all([
-    context.ask(conversations, 'checkpoints', { conversation_id }),
-    context.ask(conversations, 'scratchpad', { conversation_id, replace: false }),
-    context.ask(conversations, 'state', { conversation_id }),
+    context.ask(conversations, 'checkpoints', { conversation_id }, { signal }),
+    context.ask(conversations, 'scratchpad', { conversation_id, replace: false }, { signal }),
+    context.ask(conversations, 'state', { conversation_id }, { signal }),
   ]);
   const usesState = settings['context.conversation_state_enabled'];
   return {
@@ -178,22 +209,28 @@ async function loadHistory(scope: TurnScope, settings: Settings): Promise<Loaded
 
 /** A very long message is stored; the model gets its beginning and the way to the rest. */
 async function inlineMessage(scope: TurnScope): Promise<string> {
-  const message = scope.order.request.message ?? '';
+  const { context, order, signal } = scope;
+  const message = order.request.message ?? '';
   if (message.length <= USER_MESSAGE_INLINE_CHARS_MAX || !isDurable(scope)) return message;
-  const { key } = await scope.context.ask(toolOutputs, 'keep', {
-    tool: 'user_message',
-    tool_call_id: '',
-    content: message,
-    kind: 'message',
-  });
-  const preview = message.slice(0, USER_MESSAGE_PREVIEW_CHARS);
+  const kept = { tool: 'user_message', tool_call_id: '', content: message, kind: 'message' } as const;
+  const { key } = await context.ask(toolOutputs, 'keep', kept, { signal });
+  const preview = message.slice(0, USER_MESSAGE_PREVIEW_CHARS).toWellFormed();
   return `${preview}\n\n[The message goes on: ${message.length} characters in all. Read the rest with read_user_message, key ${key}.]`;
+}
+
+/** There are no agents beside the default one yet, and no workflows: whoever asks for one hears so. */
+function refuseUnknownTarget({ workflow_id, target_agent_id }: ChatRequest): void {
+  if (workflow_id) throw runFaults.workflow_not_found(`Unknown workflow: ${workflow_id}`);
+  if (target_agent_id) throw runFaults.agent_not_found(`Unknown agent: ${target_agent_id}`);
 }
 
 /** What a client may ask for and this service does not do yet is said, not silently dropped. */
 function sayWhatIsIgnored({ order: { request }, say }: TurnScope): void {
   if (request.images?.length) {
-    say('status', { phase: 'vision_unsupported', label: 'Images are not read yet; answering from the text.' });
+    say('status', {
+      phase: 'vision_unsupported',
+      label: 'Images are not read yet; answering from the text.',
+    });
   }
   if (request.audio?.length) {
     say('status', { phase: 'audio_fallback', label: 'Audio is not read yet; answering from the text.' });
@@ -246,7 +283,7 @@ function sayDone(turn: RoutedTurn, prompt: Prompt, finish: FinishReason): void {
   });
 }
 
-function answerMetadata(turn: RoutedTurn): Readonly<Record<string, unknown>> {
+function answerMetadata(turn: RoutedTurn, finish: FinishReason): Readonly<Record<string, unknown>> {
   const { route, usage, transcript } = turn;
   return {
     model: route.modelId,
@@ -257,7 +294,10 @@ function answerMetadata(turn: RoutedTurn): Readonly<Record<string, unknown>> {
     context_window: route.contextWindow,
     context_used: usage.contextTokens,
     had_thinking: transcript.thinking !== '',
-    ...(usage.costUsd === null ? {} : { cost_estimate: usage.costUsd, cost_currency: 'USD', cost_source: 'provider' }),
+    ...(usage.costUsd === null
+      ? {}
+      : { cost_estimate: usage.costUsd, cost_currency: 'USD', cost_source: 'provider' }),
+    ...(finish === 'length' ? { truncated: true } : {}),
     ...(usage.reasoningTokens === 0 ? {} : { tokens_reasoning: usage.reasoningTokens }),
     agent_name: AGENT_NAME_DEFAULT,
   };
