@@ -2,6 +2,7 @@
 // M1 A start that fails says why in one line and exits with 1; nothing is touched that is not ours.
 // M2 SIGTERM and SIGINT drain and stop within STOP_MAX_MS; a second signal stops at once.
 
+import './heap-policy.ts';
 import { errorText } from './std/errors.ts';
 import { LOG_LEVELS, type LogLevel } from './std/log.ts';
 import { createTroupe, PORT_DEFAULT, type Troupe } from './troupe.ts';
@@ -76,7 +77,8 @@ function stopOnSignals(troupe: Troupe): void {
 /** One line, whatever it was. */
 function startFailure(error: unknown): string {
   const { code, address, port } = error as { code?: string; address?: string; port?: number };
-  if (code === 'EADDRINUSE') return `port ${port} of ${address} is taken; set SVC_PORT to another one, or to 0 for any`;
+  if (code === 'EADDRINUSE')
+    return `port ${port} of ${address} is taken; set SVC_PORT to another one, or to 0 for any`;
   if (code === 'EACCES') return `port ${port} of ${address} may not be used by this user`;
   return errorText(error).replaceAll('\n', ' ');
 }

@@ -44,7 +44,9 @@ export async function openSse(url: string, init: RequestInit = {}): Promise<SseR
       for (let read = await next(); read !== null; read = await next()) {
         if (read.event === event && matches(read.data)) return read;
       }
-      throw new Error(`the stream ended before ${event}; it had ${events.map((read) => read.event).join(', ')}`);
+      throw new Error(
+        `the stream ended before ${event}; it had ${events.map((read) => read.event).join(', ')}`,
+      );
     },
     async rest() {
       while ((await next()) !== null);

@@ -1,0 +1,29 @@
+// Bench: `npm run bench -- NAME`. One file a question; each prints a table and one JSON line, and keeps its last result.
+
+import { mkdir, writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import type { BenchReport } from './report.ts';
+import { printReport } from './report.ts';
+
+const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
+  runs: async () => (await import('./runs.ts')).benchRuns(),
+};
+
+const name = process.argv[2] ?? '';
+const bench = benches[name];
+if (bench === undefined) {
+  console.error(`Say which: npm run bench -- ${Object.keys(benches).join(' | ')}`);
+  process.exit(2);
+}
+
+const report = await bench();
+const result = {
+  bench: name,
+  measuredAt: new Date().toISOString(),
+  machine: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`,
+  ...report,
+};
+printReport(result);
+const folder = new URL('./results/', import.meta.url);
+await mkdir(folder, { recursive: true });
+await writeFile(new URL(`${name}.json`, folder), `${JSON.stringify(result, null, 2)}\n`);

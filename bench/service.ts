@@ -1,0 +1,56 @@
+// Service: Troupe as a process of its own on a temporary folder, so that its time and memory are its own.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+export interface BenchService {
+  readonly url: URL;
+  /** Resident memory in MB, from the kernel. */
+  residentMb(): Promise<number>;
+  /** Processor time in seconds, user and system, all threads. */
+  cpuSeconds(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+const CLOCK_TICKS_PER_SECOND = 100;
+
+export async function startService(environment: Readonly<Record<string, string>>): Promise<BenchService> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'troupe-bench-'));
+  const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+  const child = spawn(process.execPath, [main], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, SVC_PORT: '0', SVC_DATA_DIR: dataDir, SVC_LOG_LEVEL: 'error', ...environment },
+  });
+  const url = new URL(await readyUrl(child));
+  return {
+    url,
+    async residentMb() {
+      const status = await readFile(`/proc/${child.pid}/status`, 'utf8');
+      return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+    },
+    async cpuSeconds() {
+      const fields = (await readFile(`/proc/${child.pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? [];
+      return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND;
+    },
+    async stop() {
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      await exited;
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function readyUrl(child: ChildProcess): Promise<string> {
+  if (child.stdout === null) throw new Error('the service has no output');
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = /ready at (http:\S+)/.exec(line)?.[1];
+    if (url !== undefined) return url;
+  }
+  throw new Error('the service ended before it was ready');
+}
