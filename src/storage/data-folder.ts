@@ -2,8 +2,17 @@
 // D1 What forbids to start (a live process, a newer version) is found before anything is written.
 // D2 The version beside the store is written last: a folder that says version n holds a store of version n.
 
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { errorText, isFault } from '../std/errors.ts';
 import { assertNotLocked, type DataFolderLock, takeDataFolderLock } from './data-folder-lock.ts';
 import { damaged, storageFaults } from './faults.ts';
@@ -19,7 +28,7 @@ export function claimDataFolder(folder: string, latestVersion: number): DataFold
   assertVersion(versionIn(folder), latestVersion, folder);
   try {
     assertNotLocked(folder);
-    mkdirSync(folder, { recursive: true });
+    createFolder(folder);
     return takeDataFolderLock(folder);
   } catch (error) {
     if (isFault(error)) throw error;
@@ -38,6 +47,14 @@ export function assertVersion(version: number, latestVersion: number, folder: st
     `the data folder ${folder} was written by a newer Troupe (its version is ${version}, this one knows ${latestVersion})`,
     { details: { folder, version, latestVersion } },
   );
+}
+
+/** With those above it. By hand, because the recursive `mkdirSync` never ends below a folder that takes no entries (/proc). */
+function createFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  const parent = dirname(folder);
+  if (!existsSync(parent)) createFolder(parent);
+  mkdirSync(folder);
 }
 
 /** 0 when none is written. */

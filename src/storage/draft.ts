@@ -183,7 +183,7 @@ function readTotals(note: Buffer | undefined): Totals {
 }
 
 function nameOf(key: Buffer): string {
-  return key.latin1Slice();
+  return key.toString('latin1');
 }
 
 function isBefore(name: string | undefined, other: string, reverse: boolean): boolean {

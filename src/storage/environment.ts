@@ -5,10 +5,12 @@
 //    cannot stop the writers of other threads, nor leave half a commit.
 // V3 A commit is all or nothing. When it fails, everything stays usable.
 
-import { statSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
+import { isFault } from '../std/errors.ts';
 import { damaged, faultOfEngine } from './faults.ts';
+import { assertStoreUsable, STORE_FILE } from './store-file.ts';
 
 /** Address space, not memory or disk; the engine doubles it when it is used up. */
 const MAP_BYTES = 16 * 1024 ** 3;
@@ -73,11 +75,13 @@ export class Environment {
   readonly #spaces: Readonly<Record<SpaceName, Space>>;
   readonly #stamps: Database<Buffer, string>;
 
-  /** @throws Fault storage_damaged, storage_full. */
+  /** The folder above `directory` exists. @throws Fault storage_damaged, storage_full, storage_unwritable. */
   constructor(directory: string) {
     this.#directory = directory;
-    this.#file = join(directory, 'data.mdb');
+    this.#file = join(directory, STORE_FILE);
     try {
+      if (!existsSync(directory)) mkdirSync(directory);
+      assertStoreUsable(directory);
       this.#root = open<Buffer, string>({
         path: directory,
         noSubdir: false,
@@ -222,8 +226,8 @@ export class Environment {
 
 function openingFault(error: unknown, directory: string): unknown {
   const fault = faultOfEngine(error, directory);
-  // What the engine cannot open, for whatever reason, is of no use to us.
-  return fault === error ? damaged(directory, error) : fault;
+  // What cannot be opened, for whatever other reason, is of no use to us.
+  return isFault(fault) ? fault : damaged(directory, error);
 }
 
 /** The engine hides the reason of a failed commit behind a promise on the error. */

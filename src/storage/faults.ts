@@ -52,9 +52,12 @@ export function damaged(directory: string, error: unknown): Fault {
   });
 }
 
-function isFull(code: number, directory: string): boolean {
-  if (ENGINE_FULL.has(code) || DISK_FULL.has(code)) return true;
-  if (code !== INPUT_OUTPUT) return false;
+export function isDiskFull(directory: string): boolean {
   const { bavail, bsize } = statfsSync(directory);
   return bavail * bsize < DISK_FREE_BYTES_MIN;
+}
+
+function isFull(code: number, directory: string): boolean {
+  if (ENGINE_FULL.has(code) || DISK_FULL.has(code)) return true;
+  return code === INPUT_OUTPUT && isDiskFull(directory);
 }

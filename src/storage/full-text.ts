@@ -55,19 +55,17 @@ export class StoredFullText implements FullText {
     const admitted = this.#admitted(view, where);
     const scores = new Map<number, number>();
     for (const term of queryTokens(text)) {
-      const postings = [...this.#terms.of(view, term)];
-      const worth = rarity(postings.length, figures);
-      for (const { document, occurrences, length } of postings) {
-        if (admitted !== undefined && !admitted.has(document)) continue;
+      const postings = this.#terms.of(view, term);
+      const worth = rarity(postings.count, figures);
+      postings.forEach((document, occurrences, length) => {
+        if (admitted !== undefined && !admitted.has(document)) return;
         const score = worth * saturation(occurrences, length, figures);
         scores.set(document, (scores.get(document) ?? 0) + score);
-      }
+      });
     }
-    const best = [...scores].sort(([a, scoreA], [b, scoreB]) => scoreB - scoreA || b - a);
     const hits: TextHit[] = [];
-    for (const [number, score] of best) {
-      if (hits.length >= limit) break;
-      const id = view.get(this.#collection, this.#numberKey(number));
+    for (const { document, score } of best(scores, limit)) {
+      const id = view.get(this.#collection, this.#numberKey(document));
       // A document may be filed anew between reading its postings and here.
       if (id !== undefined) hits.push({ id: decodeValue<string>(id), score });
     }
@@ -121,9 +119,10 @@ export class StoredFullText implements FullText {
     for (const [label, values] of Object.entries(where)) {
       const carriers = new Set<number>();
       for (const value of values) {
-        for (const { document } of this.#labels.of(view, labelTerm(label, value))) {
-          if (admitted === undefined || admitted.has(document)) carriers.add(document);
-        }
+        const before = admitted;
+        this.#labels.of(view, labelTerm(label, value)).forEach((document) => {
+          if (before === undefined || before.has(document)) carriers.add(document);
+        });
       }
       admitted = carriers;
     }
@@ -137,6 +136,30 @@ export class StoredFullText implements FullText {
   #numberKey(number: number): Buffer {
     return joinKey(this.#idsByNumber, encodeKey(number));
   }
+}
+
+interface Scored {
+  readonly document: number;
+  readonly score: number;
+}
+
+/** The first `limit` in the order of F4. Few are asked for and many are scored: sorting all would be the dear part. */
+function best(scores: ReadonlyMap<number, number>, limit: number): readonly Scored[] {
+  const kept: Scored[] = [];
+  for (const [document, score] of scores) {
+    const candidate = { document, score };
+    if (kept.length >= limit && !isBetter(candidate, kept[limit - 1])) continue;
+    let place = kept.length;
+    while (place > 0 && isBetter(candidate, kept[place - 1])) place -= 1;
+    kept.splice(place, 0, candidate);
+    if (kept.length > limit) kept.pop();
+  }
+  return kept;
+}
+
+function isBetter(a: Scored, b: Scored | undefined): boolean {
+  if (b === undefined) return false;
+  return a.score > b.score || (a.score === b.score && a.document > b.document);
 }
 
 function countOf(tokens: readonly string[]): Map<string, number> {

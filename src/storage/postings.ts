@@ -54,18 +54,10 @@ export class Postings {
     else draft.put(this.#collection, key, Buffer.concat(kept));
   }
 
-  *of(view: View, term: string): Iterable<Posting> {
+  of(view: View, term: string): PostingList {
     const area = this.#termArea(term);
     const range = { lower: area, upper: joinKey(area, ABOVE) };
-    for (const { value: record } of view.scan(this.#collection, range)) {
-      for (let at = 0; at < record.length; at += POSTING_BYTES) {
-        yield {
-          document: record.readUInt32LE(at),
-          occurrences: record.readUInt16LE(at + OCCURRENCES_AT),
-          length: record.readUInt16LE(at + LENGTH_AT),
-        };
-      }
-    }
+    return new PostingList(Array.from(view.scan(this.#collection, range), ({ value }) => value));
   }
 
   #recordKey(term: string, document: number): Buffer {
@@ -74,5 +66,28 @@ export class Postings {
 
   #termArea(term: string): Buffer {
     return joinKey(this.#area, encodeKey(term), SEPARATOR);
+  }
+}
+
+export class PostingList {
+  /** How many documents have the term. */
+  readonly count: number;
+  readonly #records: readonly Buffer[];
+
+  constructor(records: readonly Buffer[]) {
+    this.#records = records;
+    this.count = records.reduce((bytes, record) => bytes + record.length, 0) / POSTING_BYTES;
+  }
+
+  forEach(visit: (document: number, occurrences: number, length: number) => void): void {
+    for (const record of this.#records) {
+      for (let at = 0; at < record.length; at += POSTING_BYTES) {
+        visit(
+          record.readUInt32LE(at),
+          record.readUInt16LE(at + OCCURRENCES_AT),
+          record.readUInt16LE(at + LENGTH_AT),
+        );
+      }
+    }
   }
 }

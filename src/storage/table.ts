@@ -147,5 +147,5 @@ function* paged<Item>(items: Iterable<Item>, { offset = 0, limit = Infinity }: R
 }
 
 function nameOf(entry: Buffer): string {
-  return entry.latin1Slice();
+  return entry.toString('latin1');
 }

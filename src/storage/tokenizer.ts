@@ -33,11 +33,20 @@ export function queryTokens(text: string): string[] {
 
 function* tokens(text: string, everyCharacter: boolean): Iterable<string> {
   for (const [run] of fold(text).matchAll(RUN)) {
+    if (!UNSPACED.test(run)) {
+      yield word(run);
+      continue;
+    }
     for (const [piece] of run.matchAll(UNSPACED_OR_OTHER)) {
       if (UNSPACED.test(piece)) yield* pairs(piece, everyCharacter);
-      else yield piece.slice(0, TOKEN_LENGTH_MAX).toWellFormed();
+      else yield word(piece);
     }
   }
+}
+
+/** The cut may fall inside a character. */
+function word(run: string): string {
+  return run.length <= TOKEN_LENGTH_MAX ? run : run.slice(0, TOKEN_LENGTH_MAX).toWellFormed();
 }
 
 /** W1. */

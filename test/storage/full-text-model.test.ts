@@ -1,0 +1,101 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { TextDocument } from '../../src/storage/contract.ts';
+import { openTemporaryStorage } from '../support/storage.ts';
+
+const K1 = 1.2;
+const B = 0.75;
+const WORDS = ['ant', 'bee', 'cat', 'dog', 'elk', 'fox'];
+
+const words = fc.array(fc.constantFrom(...WORDS), { maxLength: 12 });
+const id = fc.constantFrom(...Array.from({ length: 12 }, (_, index) => `doc-${index}`));
+const group = fc.constantFrom('g1', 'g2');
+const step = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('index' as const), id, words, group }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('remove' as const), id }) },
+);
+const write = fc.record({ steps: fc.array(step, { minLength: 1, maxLength: 20 }), fails: fc.boolean() });
+
+interface Filed {
+  readonly words: readonly string[];
+  readonly group: string;
+  /** Grows with every filing: of equals the one filed last comes first. */
+  readonly filed: number;
+}
+
+// The reference: every document is scored from its words alone, and all are sorted.
+test('searches find what scoring every document from scratch finds, whatever was filed, replaced and removed', async () => {
+  const { storage } = await openTemporaryStorage();
+  const seed = Number(process.env.TEST_SEED ?? Date.now());
+  console.info(`seed ${seed}`);
+  let round = 0;
+
+  await fc.assert(
+    fc.asyncProperty(fc.array(write, { minLength: 1, maxLength: 6 }), words, async (writes, question) => {
+      round += 1;
+      const texts = storage.fullText(`texts${round}`);
+      let expected = new Map<string, Filed>();
+      let filed = 0;
+      for (const { steps, fails } of writes) {
+        const outcome = storage.write('committed', (tx) => {
+          const model = new Map(expected);
+          for (const one of steps) {
+            if (one.kind === 'remove') {
+              tx.removeText(texts, one.id);
+              model.delete(one.id);
+              continue;
+            }
+            const document: TextDocument = {
+              id: one.id,
+              text: one.words.join(' '),
+              labels: { group: one.group },
+            };
+            tx.indexText(texts, document);
+            filed += 1;
+            model.set(one.id, { words: one.words, group: one.group, filed });
+          }
+          if (fails) throw new Error('on purpose');
+          return model;
+        });
+        if (fails) await expect(outcome).rejects.toThrow('on purpose');
+        else expected = await outcome;
+
+        expect(texts.documentCount()).toBe(expected.size);
+        for (const limit of [3, 100]) {
+          for (const where of [undefined, 'g1']) {
+            const filter = where === undefined ? {} : { where: { group: [where] } };
+            const hits = texts.search({ text: question.join(' '), limit, ...filter });
+            const wanted = scored(expected, question).filter(
+              (hit) => where === undefined || expected.get(hit.id)?.group === where,
+            );
+            expect(hits.map((hit) => hit.score)).toEqual(
+              wanted.slice(0, limit).map(({ score }) => expect.closeTo(score, 9)),
+            );
+            expect(hits.map((hit) => hit.id)).toEqual(wanted.slice(0, limit).map((hit) => hit.id));
+          }
+        }
+      }
+    }),
+    { numRuns: 40, seed },
+  );
+});
+
+function scored(documents: ReadonlyMap<string, Filed>, question: readonly string[]) {
+  const all = [...documents];
+  const tokens = all.reduce((sum, [, document]) => sum + document.words.length, 0);
+  const averageLength = tokens / all.length;
+  const hits: { id: string; score: number; filed: number }[] = [];
+  for (const [documentId, document] of all) {
+    let score = 0;
+    for (const word of new Set(question)) {
+      const occurrences = document.words.filter((other) => other === word).length;
+      if (occurrences === 0) continue;
+      const carriers = all.filter(([, other]) => other.words.includes(word)).length;
+      const worth = Math.log(1 + (all.length - carriers + 0.5) / (carriers + 0.5));
+      const length = document.words.length / averageLength;
+      score += (worth * occurrences * (K1 + 1)) / (occurrences + K1 * (1 - B + B * length));
+    }
+    if (score > 0) hits.push({ id: documentId, score, filed: document.filed });
+  }
+  return hits.sort((a, b) => (Math.abs(a.score - b.score) > 1e-12 ? b.score - a.score : b.filed - a.filed));
+}

@@ -1,0 +1,79 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Storage } from '../../src/storage/contract.ts';
+import { committedView } from '../../src/storage/draft.ts';
+import { Environment } from '../../src/storage/environment.ts';
+import { MIGRATIONS, type Migration } from '../../src/storage/migrations.ts';
+import { openMigrated, openStorage } from '../../src/storage/storage.ts';
+import { StoredTable } from '../../src/storage/table.ts';
+import { temporaryFolder } from '../support/storage.ts';
+
+interface Person {
+  readonly name: string;
+  readonly nick?: string;
+}
+
+const peopleOf = (storage: Storage) => storage.table<Person>({ name: 'people' });
+
+function nicknames(directory: string, fails = false): Migration {
+  return {
+    version: 2,
+    summary: 'everyone has a nickname',
+    migrate(tx) {
+      const environment = new Environment(join(directory, 'store'));
+      const people = new StoredTable<Person>({ name: 'people' }, committedView(environment));
+      for (const { key, value } of tx.range(people))
+        tx.put(people, key, { ...value, nick: value.name.slice(0, 1) });
+      if (fails) throw new Error('out of names');
+    },
+  };
+}
+
+async function folderWithPeople(): Promise<string> {
+  const directory = await temporaryFolder();
+  const storage = await openStorage({ directory, primary: true });
+  await storage.write('flushed', (tx) => tx.put(peopleOf(storage), 1, { name: 'ada' }));
+  await storage.close();
+  return directory;
+}
+
+const versionIn = async (directory: string): Promise<unknown> =>
+  JSON.parse(await readFile(join(directory, 'version.json'), 'utf8'));
+
+describe('a migration', () => {
+  test('changes the rows once, and the folder says its version afterwards', async () => {
+    const directory = await folderWithPeople();
+    expect(await versionIn(directory)).toEqual({ version: 1 });
+    for (let start = 0; start < 2; start += 1) {
+      const storage = await openMigrated({ directory, primary: true }, [...MIGRATIONS, nicknames(directory)]);
+      expect(peopleOf(storage).get(1)).toEqual({ name: 'ada', nick: 'a' });
+      await storage.close();
+    }
+    expect(await versionIn(directory)).toEqual({ version: 2 });
+  });
+
+  test('that fails leaves the version before it, and the folder free', async () => {
+    const directory = await folderWithPeople();
+    const opened = openMigrated({ directory, primary: true }, [...MIGRATIONS, nicknames(directory, true)]);
+    await expect(opened).rejects.toThrow('out of names');
+    const storage = await openStorage({ directory, primary: true });
+    expect(peopleOf(storage).get(1)).toEqual({ name: 'ada' });
+    await storage.close();
+  });
+
+  test('is not undone: an older Troupe refuses the store, also when the file beside it is not written yet', async () => {
+    const directory = await folderWithPeople();
+    const newer = await openMigrated({ directory, primary: true }, [...MIGRATIONS, nicknames(directory)]);
+    await newer.close();
+    await expect(openStorage({ directory, primary: true })).rejects.toMatchObject({
+      code: 'storage_newer_version',
+    });
+
+    const { writeFile } = await import('node:fs/promises');
+    await writeFile(join(directory, 'version.json'), JSON.stringify({ version: 1 }));
+    await expect(openStorage({ directory, primary: true })).rejects.toMatchObject({
+      code: 'storage_newer_version',
+    });
+  });
+});
