@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { identityOf } from '../../src/storage/lock-holder.ts';
 import { openStorage } from '../../src/storage/storage.ts';
-import { openTemporaryStorage, startProcess, temporaryFolder } from '../support/storage.ts';
+import { folderOfThisTest, startHolder, storageOfThisTest } from '../support/storage.ts';
 
 async function everythingIn(directory: string): Promise<Map<string, string>> {
   const found = new Map<string, string>();
@@ -17,9 +17,9 @@ async function everythingIn(directory: string): Promise<Map<string, string>> {
 
 describe('the lock of a data folder', () => {
   test('refuses a second live process, names the first and the folder, and touches nothing', async () => {
-    const { directory } = await openTemporaryStorage();
+    const { directory } = await storageOfThisTest();
     const before = await everythingIn(directory);
-    const second = startProcess('storage-holder-process.ts', directory);
+    const second = startHolder(directory);
     const { value: answer } = await second.lines().next();
     expect(answer).toContain('storage_locked: ');
     expect(answer).toContain(`process ${process.pid}`);
@@ -28,13 +28,13 @@ describe('the lock of a data folder', () => {
   });
 
   test('refuses a second primary in the same process too', async () => {
-    const { directory } = await openTemporaryStorage();
+    const { directory } = await storageOfThisTest();
     const second = openStorage({ directory, primary: true });
     await expect(second).rejects.toMatchObject({ code: 'storage_locked', kind: 'locked', retryable: false });
   });
 
   test('is free again after closing', async () => {
-    const { directory, storage } = await openTemporaryStorage();
+    const { directory, storage } = await storageOfThisTest();
     await storage.close();
     expect(existsSync(join(directory, 'lock'))).toBe(false);
     const again = await openStorage({ directory, primary: true });
@@ -42,8 +42,8 @@ describe('the lock of a data folder', () => {
   });
 
   test('of a process that was killed is taken over', async () => {
-    const directory = await temporaryFolder();
-    const holder = startProcess('storage-holder-process.ts', directory);
+    const directory = await folderOfThisTest();
+    const holder = startHolder(directory);
     expect((await holder.lines().next()).value).toBe('open');
     await holder.kill();
     expect(existsSync(join(directory, 'lock'))).toBe(true);
@@ -55,7 +55,7 @@ describe('the lock of a data folder', () => {
   });
 
   test('is not taken for live because a later program has the same process id, or the machine has restarted', async () => {
-    const directory = await temporaryFolder();
+    const directory = await folderOfThisTest();
     const alive = identityOf(process.pid);
     for (const dead of [
       { ...alive, startedAt: '1' },
@@ -68,17 +68,17 @@ describe('the lock of a data folder', () => {
   });
 
   test('that a loss of power left empty is taken over', async () => {
-    const directory = await temporaryFolder();
+    const directory = await folderOfThisTest();
     await writeFile(join(directory, 'lock'), '');
     const storage = await openStorage({ directory, primary: true });
     await storage.close();
   });
 
   test('of the dead goes to exactly one of those who reach for it at once', async () => {
-    const directory = await temporaryFolder();
+    const directory = await folderOfThisTest();
     const dead = JSON.stringify({ ...identityOf(process.pid), startedAt: '1' });
     await writeFile(join(directory, 'lock'), dead);
-    const contenders = Array.from({ length: 4 }, () => startProcess('storage-holder-process.ts', directory));
+    const contenders = Array.from({ length: 4 }, () => startHolder(directory));
     const answers = await Promise.all(
       contenders.map(async (one) => (await one.lines().next()).value as string),
     );
@@ -87,7 +87,7 @@ describe('the lock of a data folder', () => {
   });
 
   test('is taken over although the one who was taking it over died, too', async () => {
-    const directory = await temporaryFolder();
+    const directory = await folderOfThisTest();
     const { sha256Hex } = await import('../../src/std/hashes.ts');
     const deadHolder = JSON.stringify({ ...identityOf(process.pid), startedAt: '1' });
     const deadClaimant = JSON.stringify({ ...identityOf(process.pid), startedAt: '2' });
@@ -101,14 +101,14 @@ describe('the lock of a data folder', () => {
 
 describe('a data folder', () => {
   test('is created with the folders above it', async () => {
-    const directory = join(await temporaryFolder(), 'a', 'b');
+    const directory = join(await folderOfThisTest(), 'a', 'b');
     const storage = await openStorage({ directory, primary: true });
     await storage.close();
     expect(existsSync(join(directory, 'store', 'data.mdb'))).toBe(true);
   });
 
   test('that cannot be written to is refused by name', async () => {
-    const parent = await temporaryFolder();
+    const parent = await folderOfThisTest();
     await writeFile(join(parent, 'file'), 'not a folder');
     for (const directory of [join(parent, 'file'), join(parent, 'file', 'below'), '/proc/troupe']) {
       const opened = openStorage({ directory, primary: true });
@@ -118,7 +118,7 @@ describe('a data folder', () => {
   });
 
   test('whose store is no store is refused, and not locked for the next try', async () => {
-    const directory = await temporaryFolder();
+    const directory = await folderOfThisTest();
     await mkdir(join(directory, 'store'));
     await writeFile(join(directory, 'store', 'data.mdb'), 'x'.repeat(100_000));
     const opened = openStorage({ directory, primary: true });
@@ -127,7 +127,7 @@ describe('a data folder', () => {
   });
 
   test('whose version cannot be read is refused', async () => {
-    const directory = await temporaryFolder();
+    const directory = await folderOfThisTest();
     await writeFile(join(directory, 'version.json'), '{');
     await expect(openStorage({ directory, primary: true })).rejects.toMatchObject({
       code: 'storage_damaged',
@@ -135,7 +135,7 @@ describe('a data folder', () => {
   });
 
   test('of a newer version is refused, and nothing in it is touched', async () => {
-    const { directory, storage } = await openTemporaryStorage();
+    const { directory, storage } = await storageOfThisTest();
     await storage.close();
     await writeFile(join(directory, 'version.json'), JSON.stringify({ version: 99 }));
     const before = await everythingIn(directory);

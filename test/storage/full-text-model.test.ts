@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { TextDocument } from '../../src/storage/contract.ts';
-import { openTemporaryStorage } from '../support/storage.ts';
+import { storageOfThisTest } from '../support/storage.ts';
 
 const K1 = 1.2;
 const B = 0.75;
@@ -25,7 +25,7 @@ interface Filed {
 
 // The reference: every document is scored from its words alone, and all are sorted.
 test('searches find what scoring every document from scratch finds, whatever was filed, replaced and removed', async () => {
-  const { storage } = await openTemporaryStorage();
+  const { storage } = await storageOfThisTest();
   const seed = Number(process.env.TEST_SEED ?? Date.now());
   console.info(`seed ${seed}`);
   let round = 0;

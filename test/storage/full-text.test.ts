@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { TextDocument, TextQuery } from '../../src/storage/contract.ts';
-import { openTemporaryStorage } from '../support/storage.ts';
+import { storageOfThisTest } from '../support/storage.ts';
 
 async function openTexts(documents: readonly TextDocument[] = []) {
-  const { storage, reopen } = await openTemporaryStorage();
+  const { storage, reopen } = await storageOfThisTest();
   const texts = storage.fullText('texts');
   const index = (...more: readonly TextDocument[]): Promise<void> =>
     storage.write('committed', (tx) => {

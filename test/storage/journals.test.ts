@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { openStorage } from '../../src/storage/storage.ts';
-import { openTemporaryStorage, startProcess, temporaryFolder } from '../support/storage.ts';
+import { folderOfThisTest, startAppender, storageOfThisTest } from '../support/storage.ts';
 
 interface Event {
   readonly text: string;
 }
 
 async function openJournals() {
-  const temporary = await openTemporaryStorage();
+  const temporary = await storageOfThisTest();
   return { ...temporary, storage: temporary.storage, journals: temporary.storage.journals<Event>('events') };
 }
 
@@ -109,9 +109,9 @@ describe('a journal', () => {
 });
 
 test('after kill -9 in the midst of appends every acknowledged entry is there and no number is missing', async () => {
-  const directory = await temporaryFolder();
+  const directory = await folderOfThisTest();
   for (const acknowledgementsMin of [1, 40, 400]) {
-    const appender = startProcess('storage-appender-process.ts', directory, '8');
+    const appender = startAppender(directory, 8);
     const acknowledged = new Map<string, number>();
     let acknowledgements = 0;
     for await (const line of appender.lines()) {

@@ -7,7 +7,7 @@ import { Environment } from '../../src/storage/environment.ts';
 import { MIGRATIONS, type Migration } from '../../src/storage/migrations.ts';
 import { openMigrated, openStorage } from '../../src/storage/storage.ts';
 import { StoredTable } from '../../src/storage/table.ts';
-import { temporaryFolder } from '../support/storage.ts';
+import { folderOfThisTest } from '../support/storage.ts';
 
 interface Person {
   readonly name: string;
@@ -31,7 +31,7 @@ function nicknames(directory: string, fails = false): Migration {
 }
 
 async function folderWithPeople(): Promise<string> {
-  const directory = await temporaryFolder();
+  const directory = await folderOfThisTest();
   const storage = await openStorage({ directory, primary: true });
   await storage.write('flushed', (tx) => tx.put(peopleOf(storage), 1, { name: 'ada' }));
   await storage.close();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Key, RangeOptions, Transaction } from '../../src/storage/contract.ts';
-import { openTemporaryStorage } from '../support/storage.ts';
+import { storageOfThisTest } from '../support/storage.ts';
 
 interface Row {
   readonly group: string;
@@ -24,7 +24,7 @@ const write = fc.record({ steps: fc.array(step, { maxLength: 12 }), fails: fc.bo
 
 // The reference: rows in a sorted list, filtered and sorted anew for every question.
 test('a table and its indexes hold what a plain sorted list would hold, inside and outside of writes', async () => {
-  const { storage } = await openTemporaryStorage();
+  const { storage } = await storageOfThisTest();
   let round = 0;
   const seed = Number(process.env.TEST_SEED ?? Date.now());
   console.info(`seed ${seed}`);

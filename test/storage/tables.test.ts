@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Entry, Key } from '../../src/storage/contract.ts';
-import { openTemporaryStorage } from '../support/storage.ts';
+import { storageOfThisTest } from '../support/storage.ts';
 
 interface Task {
   readonly owner: string;
@@ -14,7 +14,7 @@ const TASK_INDEXES = {
 };
 
 async function openTasks() {
-  const temporary = await openTemporaryStorage();
+  const temporary = await storageOfThisTest();
   const tasks = temporary.storage.table<Task, typeof TASK_INDEXES>({ name: 'tasks', indexes: TASK_INDEXES });
   const put = (key: Key, task: Task): Promise<void> =>
     temporary.storage.write('committed', (tx) => tx.put(tasks, key, task));
@@ -36,7 +36,7 @@ describe('a table', () => {
   });
 
   test('keeps the rows of one table apart from those of another whose name begins alike', async () => {
-    const { storage } = await openTemporaryStorage();
+    const { storage } = await storageOfThisTest();
     const short = storage.table<string>({ name: 'a' });
     const long = storage.table<string>({ name: 'ab' });
     await storage.write('committed', (tx) => {
@@ -59,7 +59,7 @@ describe('a table', () => {
   });
 
   test('keeps values of every plain kind, and big ones', async () => {
-    const { storage } = await openTemporaryStorage();
+    const { storage } = await storageOfThisTest();
     const table = storage.table<unknown>({ name: 'values' });
     const bytes = new Uint8Array([0, 1, 255]);
     const value = {
@@ -77,7 +77,7 @@ describe('a table', () => {
   });
 
   test('refuses a key that is too long or half a character, by a fault', async () => {
-    const { storage } = await openTemporaryStorage();
+    const { storage } = await storageOfThisTest();
     const table = storage.table<number>({ name: 'values' });
     expect(() => table.get('x'.repeat(3_000))).toThrow(
       expect.objectContaining({ code: 'storage_key_invalid' }),
@@ -89,7 +89,7 @@ describe('a table', () => {
 
 describe('a scan', () => {
   async function openNumbered() {
-    const { storage } = await openTemporaryStorage();
+    const { storage } = await storageOfThisTest();
     const table = storage.table<number>({ name: 'numbered' });
     await storage.write('committed', (tx) => {
       for (const group of ['a', 'b', 'c']) {
@@ -146,7 +146,7 @@ describe('a scan', () => {
   });
 
   test('goes on while rows that it has passed are removed and rows ahead are put', async () => {
-    const { storage } = await openTemporaryStorage();
+    const { storage } = await storageOfThisTest();
     const table = storage.table<number>({ name: 'numbered' });
     await storage.write('committed', (tx) => {
       for (let index = 0; index < 100; index += 1) tx.put(table, index, index);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { joinFromThread, openTemporaryStorage } from '../support/storage.ts';
+import { joinFromThread, storageOfThisTest } from '../support/storage.ts';
 
 describe('threads on one store', () => {
   test('see each other’s writes as soon as these are acknowledged', async () => {
-    const { directory, storage } = await openTemporaryStorage();
+    const { directory, storage } = await storageOfThisTest();
     const values = storage.table<number>({ name: 'values' });
     const thread = await joinFromThread(directory);
     for (let round = 1; round <= 200; round += 1) {
@@ -15,7 +15,7 @@ describe('threads on one store', () => {
   });
 
   test('lose no update when they change the same row', async () => {
-    const { directory, storage } = await openTemporaryStorage();
+    const { directory, storage } = await storageOfThisTest();
     const values = storage.table<number>({ name: 'values' });
     const threads = await Promise.all([joinFromThread(directory), joinFromThread(directory)]);
     const mine = async (): Promise<void> => {
@@ -31,7 +31,7 @@ describe('threads on one store', () => {
   });
 
   test('keep the figures of a full text exact', async () => {
-    const { directory, storage } = await openTemporaryStorage();
+    const { directory, storage } = await storageOfThisTest();
     const texts = storage.fullText('texts');
     const threads = await Promise.all([joinFromThread(directory), joinFromThread(directory)]);
     await Promise.all(
@@ -45,7 +45,7 @@ describe('threads on one store', () => {
   });
 
   test('may leave and join while the others go on', async () => {
-    const { directory, storage } = await openTemporaryStorage();
+    const { directory, storage } = await storageOfThisTest();
     const values = storage.table<number>({ name: 'values' });
     for (let round = 1; round <= 3; round += 1) {
       const thread = await joinFromThread(directory);
@@ -59,7 +59,7 @@ describe('threads on one store', () => {
 
 describe('a thread that is killed', () => {
   test('in the midst of its writes leaves whole commits, and everyone else able to write', async () => {
-    const { directory, storage } = await openTemporaryStorage();
+    const { directory, storage } = await storageOfThisTest();
     const values = storage.table<number>({ name: 'values' });
     const paired = storage.table<{ readonly round: number; readonly filler: string }>({ name: 'paired' });
     const journals = storage.journals<{ readonly seq: number; readonly filler: string }>('journals');
@@ -86,7 +86,7 @@ describe('a thread that is killed', () => {
   });
 
   test('or hangs for good with a write on its way holds nobody up', async () => {
-    const { directory, storage } = await openTemporaryStorage();
+    const { directory, storage } = await storageOfThisTest();
     const values = storage.table<number>({ name: 'values' });
     const thread = await joinFromThread(directory);
     await thread.order({ kind: 'write-and-hang' });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openTemporaryStorage } from '../support/storage.ts';
+import { storageOfThisTest } from '../support/storage.ts';
 
 interface Account {
   readonly owner: string;
@@ -9,7 +9,7 @@ interface Account {
 const ACCOUNT_INDEXES = { byBalance: (account: Account) => account.balance };
 
 async function openAccounts() {
-  const temporary = await openTemporaryStorage();
+  const temporary = await storageOfThisTest();
   const { storage } = temporary;
   const accounts = storage.table<Account, typeof ACCOUNT_INDEXES>({
     name: 'accounts',
@@ -137,7 +137,7 @@ describe('a write', () => {
 });
 
 test('writers at once each find what the one before left', async () => {
-  const { storage } = await openTemporaryStorage();
+  const { storage } = await storageOfThisTest();
   const counters = storage.table<number>({ name: 'counters' });
   await Promise.all(
     Array.from({ length: 1_000 }, (_, writer) =>
@@ -150,7 +150,7 @@ test('writers at once each find what the one before left', async () => {
 });
 
 test('the statistics tell the size of the store', async () => {
-  const { storage } = await openTemporaryStorage();
+  const { storage } = await storageOfThisTest();
   const table = storage.table<string>({ name: 'rows' });
   const before = storage.statistics().bytesOnDisk;
   await storage.write('flushed', (tx) => tx.put(table, 'big', 'x'.repeat(1_000_000)));

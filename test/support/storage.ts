@@ -1,5 +1,5 @@
 // Storage for tests: the real store in a temporary folder, and the threads and processes that share or fight over it.
-// All of it ends with the test.
+// Threads, processes and what is `OfThisTest` end with the test.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,23 +14,34 @@ import type { Storage } from '../../src/storage/contract.ts';
 import { openStorage } from '../../src/storage/storage.ts';
 import type { ThreadOrder, ThreadReport } from './storage-thread.ts';
 
-export interface TemporaryStorage {
+export interface TemporaryFolder extends AsyncDisposable {
   readonly directory: string;
+}
+
+export interface TemporaryStorage extends TemporaryFolder {
   readonly storage: Storage;
   /** Closes and opens again, as a restart would. */
   reopen(): Promise<Storage>;
+  close(): Promise<void>;
 }
 
-export async function temporaryFolder(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'troupe-storage-'));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
-  return directory;
+export async function temporaryFolder(): Promise<TemporaryFolder> {
+  const directory = await mkdtemp(join(tmpdir(), 'troupe-test-'));
+  return {
+    directory,
+    [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
+  };
 }
 
+/** Whoever opens it closes it; see `storageOfThisTest`. */
 export async function openTemporaryStorage(): Promise<TemporaryStorage> {
-  const directory = await temporaryFolder();
+  const folder = await temporaryFolder();
+  const { directory } = folder;
   let storage = await openStorage({ directory, primary: true });
-  onTestFinished(() => storage.close());
+  const close = async (): Promise<void> => {
+    await storage.close();
+    await folder[Symbol.asyncDispose]();
+  };
   return {
     directory,
     get storage() {
@@ -41,7 +52,21 @@ export async function openTemporaryStorage(): Promise<TemporaryStorage> {
       storage = await openStorage({ directory, primary: true });
       return storage;
     },
+    close,
+    [Symbol.asyncDispose]: close,
   };
+}
+
+export async function storageOfThisTest(): Promise<TemporaryStorage> {
+  const temporary = await openTemporaryStorage();
+  onTestFinished(() => temporary.close());
+  return temporary;
+}
+
+export async function folderOfThisTest(): Promise<string> {
+  const folder = await temporaryFolder();
+  onTestFinished(() => folder[Symbol.asyncDispose]());
+  return folder.directory;
 }
 
 export interface StorageThread {
@@ -85,10 +110,19 @@ export interface StorageProcess {
   kill(): Promise<void>;
 }
 
-/** Another Node process that runs one of this folder's scripts. */
-export function startProcess(script: string, ...parameters: readonly string[]): StorageProcess {
-  const path = fileURLToPath(new URL(`./${script}`, import.meta.url));
-  return processOf(spawn(process.execPath, [path, ...parameters], { stdio: ['ignore', 'pipe', 'pipe'] }));
+/** A process that opens a data folder, says so or why not, and holds it. */
+export function startHolder(directory: string): StorageProcess {
+  return startScript(new URL('./storage-holder-process.ts', import.meta.url), directory);
+}
+
+/** A process that appends to journals for good and prints what is acknowledged. */
+export function startAppender(directory: string, journals: number): StorageProcess {
+  return startScript(new URL('./storage-appender-process.ts', import.meta.url), directory, String(journals));
+}
+
+function startScript(script: URL, ...parameters: readonly string[]): StorageProcess {
+  const path = fileURLToPath(script);
+  return processOf(spawn(process.execPath, [path, ...parameters], { stdio: ['ignore', 'pipe', 'inherit'] }));
 }
 
 export function processOf(started: ChildProcess): StorageProcess {
