@@ -1,0 +1,186 @@
+// Trouble in the wrong moment: a disk that is full, a host that is gone, a record that cannot be settled. R5 holds.
+
+import { describe, expect, test } from 'vitest';
+import { runs } from '../../../src/actors/runs/protocol.ts';
+import { openRunStore, type RunRecord } from '../../../src/actors/runs/store.ts';
+import type { Journals, Storage } from '../../../src/storage/contract.ts';
+import { storageFaults } from '../../../src/storage/faults.ts';
+import { numberingFlaws, orderOf, payloadOf, textOf } from '../../support/run-events.ts';
+import { openRunsSystem, USER } from '../../support/runs-system.ts';
+
+const full = (): Error => storageFaults.storage_full('the disk is full');
+
+/** A storage in which a test may fail or hold up what is written. */
+function tampered(before: {
+  /** A write of tables. */
+  readonly write?: () => Promise<void>;
+  /** An append to a journal; gets the entries. */
+  readonly append?: (entries: readonly unknown[]) => Promise<void>;
+}): (storage: Storage) => Storage {
+  return (storage) =>
+    overriding(storage, {
+      write: async (durability, change) => {
+        await before.write?.();
+        return storage.write(durability, change);
+      },
+      journals: <Value>(name: string): Journals<Value> => {
+        const journals = storage.journals<Value>(name);
+        return overriding(journals, {
+          append: async (journal, firstSeq, values, durability) => {
+            await before.append?.(values);
+            await journals.append(journal, firstSeq, values, durability);
+          },
+        });
+      },
+    });
+}
+
+/** The object with some of its methods replaced. It may be of a class with private members. */
+function overriding<T extends object>(object: T, methods: Partial<T>): T {
+  return new Proxy(object, {
+    get(_, name) {
+      const member = Reflect.get(Object.hasOwn(methods, name) ? methods : object, name);
+      return typeof member === 'function' ? member.bind(object) : member;
+    },
+  });
+}
+
+describe('a disk that is full', () => {
+  test('keeps a finished run live until it can be settled; the directory goes on', async () => {
+    let isFull = false;
+    const app = await openRunsSystem({
+      storage: tampered({
+        async write() {
+          if (isFull) throw full();
+        },
+      }),
+      script: [
+        { text: ['First', '.'], fault: { kind: 'stall', afterChunks: 1 } },
+        { text: 'Second.', fault: { kind: 'silence' } },
+      ],
+    });
+    const quiet = { use_memory: false };
+    const first = await app.start({ message: 'One', ...quiet });
+    const second = await app.start({ message: 'Two', ...quiet });
+    const events = app.events(first);
+    await events.until('chunk');
+    isFull = true;
+    app.double.release();
+    await events.until('done');
+    await expect(app.start({ message: 'Three' })).rejects.toMatchObject({ code: 'storage_full' });
+    expect(await app.status(first)).toBe('running');
+    isFull = false;
+    await events.until('close');
+    expect(await app.status(first)).toBe('done');
+    expect(textOf(await app.events(second).rest())).toBe('Second.');
+  });
+
+  test('in the middle of a journal ends the run with a reason, and without a gap in its numbers', async () => {
+    let failures = 0;
+    const app = await openRunsSystem({
+      storage: tampered({
+        async append(entries) {
+          const isChunk = entries.some((entry) => (entry as readonly string[])[0] === 'chunk');
+          if (isChunk && failures === 0) {
+            failures += 1;
+            throw full();
+          }
+        },
+      }),
+      script: { text: ['One ', 'two ', 'three '], chunkDelayMs: 20 },
+    });
+    const runId = await app.start({ message: 'Count', session_id: 'cut' });
+    const events = await app.events(runId).rest();
+    expect(failures).toBe(1);
+    expect(numberingFlaws(events)).toEqual([]);
+    expect(orderOf(events).slice(-2)).toEqual(['error', 'close']);
+    expect(payloadOf(events, 'error')).toMatchObject({ code: 'run_lost' });
+    expect(await app.status(runId)).toBe('failed');
+    expect((await app.rows('cut'))[0]).toMatchObject({ role: 'user', content: 'Count' });
+  });
+
+  test('fails the admission of a run, and leaves none behind', async () => {
+    let isFull = false;
+    const app = await openRunsSystem({
+      storage: tampered({
+        async write() {
+          if (isFull) throw full();
+        },
+      }),
+    });
+    isFull = true;
+    await expect(app.start({ message: 'Hello' })).rejects.toMatchObject({ code: 'storage_full' });
+    isFull = false;
+    const status = await app.system.named(runs).ask('agent_status', {});
+    expect(status).toMatchObject({ active_sessions: 0 });
+  });
+});
+
+describe('a run host that is gone', () => {
+  test('while a run is being admitted: the run fails with that reason', async () => {
+    const held = Promise.withResolvers<void>();
+    const writing = Promise.withResolvers<void>();
+    let isHeld = false;
+    const app = await openRunsSystem({
+      threads: true,
+      storage: tampered({
+        async write() {
+          if (!isHeld) return;
+          writing.resolve();
+          await held.promise;
+        },
+      }),
+    });
+    isHeld = true;
+    const starting = app.start({ message: 'Hello' });
+    await writing.promise;
+    const host = app.system.threads().find(({ name }) => name === 'run-1');
+    await app.system.terminateThread(host?.thread as number);
+    isHeld = false;
+    held.resolve();
+    const runId = await starting;
+    const events = await app.events(runId).rest();
+    expect(orderOf(events)).toEqual(['error', 'close']);
+    expect(payloadOf(events, 'error').error).toBe('The run host run-1 was lost');
+    expect(await app.status(runId)).toBe('failed');
+  });
+});
+
+describe('runs that the last process left running', () => {
+  const left = (run_id: string, record: Partial<RunRecord> = {}): RunRecord => ({
+    run_id,
+    user_id: USER,
+    session_id: run_id,
+    isDetached: true,
+    status: 'running',
+    request: { message: `Hello from ${run_id}` },
+    createdAtMs: Date.now(),
+    updatedAtMs: Date.now(),
+    ...record,
+  });
+
+  test('are settled before anybody is served, one that cannot be filed too', async () => {
+    const records = [left('one'), left('two', { session_id: 'x'.repeat(500) }), left('three')];
+    const app = await openRunsSystem({
+      async left(storage) {
+        const store = openRunStore(storage);
+        await storage.write('committed', (tx) => {
+          for (const record of records) tx.put(store.records, record.run_id, record);
+        });
+        await store.journals.append('three', 1, [
+          ['chunk', JSON.stringify({ content: 'All of it.' })],
+          ['done', '{}'],
+        ]);
+      },
+    });
+    expect(await Promise.all(records.map(({ run_id }) => app.status(run_id)))).toEqual([
+      'failed',
+      'failed',
+      'done',
+    ]);
+    expect(orderOf(await app.events('one').rest())).toEqual(['error', 'close']);
+    expect(orderOf(await app.events('two').rest())).toEqual(['error', 'close']);
+    expect(orderOf(await app.events('three').rest())).toEqual(['chunk', 'done', 'close']);
+    expect(await app.rows('one')).toMatchObject([{ role: 'user', content: 'Hello from one' }]);
+  });
+});
