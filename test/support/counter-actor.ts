@@ -17,7 +17,11 @@ export const counterProtocol = protocol('counter', {
   untilAborted: call<Record<string, never>, never>(),
   stop: tell<Record<string, never>>(),
   crash: tell<string>(),
+  crashLater: tell<string>(),
   crashOnAsk: call<string, never>(),
+  /** Throws where no actor is to blame. */
+  uncaught: tell<string>(),
+  unhandled: tell<string>(),
   exit: tell<number>(),
   spin: tell<Record<string, never>>(),
   hoard: tell<Record<string, never>>(),
@@ -64,8 +68,20 @@ export const counterActor = actor({
       crash: (message) => {
         throw new Error(message);
       },
+      crashLater: async (message) => {
+        await Promise.resolve();
+        throw new Error(message);
+      },
       crashOnAsk: (message) => {
         throw new Error(message);
+      },
+      uncaught: (message) => {
+        setImmediate(() => {
+          throw new Error(message);
+        });
+      },
+      unhandled: (message) => {
+        void Promise.reject(new Error(message));
       },
       exit: (code) => {
         process.exit(code);

@@ -1,5 +1,5 @@
 // The test kit: for tests of actors, ours and those of hosts that embed the kernel.
 
-export { ManualClock, type ManualClockOptions } from './manual-clock.ts';
+export { loopTurn, ManualClock, type ManualClockOptions } from './manual-clock.ts';
 export { openProbe, Probe, probeProtocol } from './probe.ts';
 export { SeededExecutor } from './seeded-executor.ts';
