@@ -27,15 +27,22 @@ export function onThread(thread: string): { readonly placement: { readonly threa
   return { placement: { thread } };
 }
 
-/**
- * Resolves with the counters of all threads once nothing is queued or on its way: when two reports of the workers in a
- * row agree.
- */
-export async function settledCounters(system: ActorSystem): Promise<ReturnType<ActorSystem['counters']>> {
-  for (;;) {
-    const before = [JSON.stringify(system.counters()), await nextReports(system)];
-    const after = [JSON.stringify(system.counters()), await nextReports(system)];
-    if (before[0] === after[0] && system.queued() === 0) return system.counters();
+export interface Sums {
+  readonly sent: number;
+  readonly handled: number;
+  readonly rejected: number;
+  readonly deadLettered: number;
+  /** Not handled yet. */
+  readonly queued: number;
+}
+
+/** The counters of all threads once nothing moves any more: when two reports of the workers in a row agree. */
+export async function settledSums(system: ActorSystem): Promise<Sums> {
+  for (let before = ''; ; ) {
+    await nextReports(system);
+    const sums = { ...system.counters(), queued: system.queued() };
+    if (before === JSON.stringify(sums)) return sums;
+    before = JSON.stringify(sums);
   }
 }
 

@@ -3,6 +3,7 @@
 import { declareFaults } from '../../src/std/errors.ts';
 import { actor } from '../../src/supervisor/actor.ts';
 import { type Address, call, protocol, stream, tell } from '../../src/supervisor/protocol.ts';
+import { probeProtocol } from '../../src/supervisor/testkit/index.ts';
 
 export const counterFaults = declareFaults({ counter_overflow: 'conflict' });
 
@@ -13,6 +14,10 @@ export const counterProtocol = protocol('counter', {
   whereabouts: call<Record<string, never>, Address>(),
   refuse: call<string, never>({ faults: counterFaults }),
   never: call<Record<string, never>, number>(),
+  /** How many `never` it was asked. */
+  asked: call<Record<string, never>, number>(),
+  /** Tells that probe something, and ends its process, in the same turn. */
+  lastWords: tell<Address>(),
   /** Rejects as soon as its signal is aborted, as a fetch does. */
   untilAborted: call<Record<string, never>, never>(),
   stop: tell<Record<string, never>>(),
@@ -42,6 +47,7 @@ export const counterActor = actor({
     if (failSetup === true) throw new Error('setup failed as told');
     let total = start;
     let aborted = 0;
+    let asked = 0;
     return {
       add: (n) => {
         total += n;
@@ -52,10 +58,17 @@ export const counterActor = actor({
         throw counterFaults.counter_overflow(message, { details: { total } });
       },
       never: (_message, inquiry) => {
+        asked += 1;
         inquiry.signal.addEventListener('abort', () => {
           aborted += 1;
         });
         return new Promise<number>(() => undefined);
+      },
+      asked: () => asked,
+      lastWords: (address) => {
+        context.refTo(probeProtocol, address).tell('note', 'farewell');
+        // After the microtasks of this turn, with which the mail goes out.
+        setImmediate(() => process.exit(1));
       },
       untilAborted: (_message, { signal }) =>
         new Promise((_resolve, reject) => {

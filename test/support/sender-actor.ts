@@ -2,6 +2,7 @@
 
 import { actor } from '../../src/supervisor/actor.ts';
 import { type Address, call, protocol } from '../../src/supervisor/protocol.ts';
+import { counterProtocol } from './counter-actor.ts';
 import { scribeProtocol } from './scribe-actor.ts';
 
 export interface Errand {
@@ -14,7 +15,11 @@ export interface Errand {
 export const senderProtocol = protocol('sender', {
   /** Answers how many were taken, when all questions are answered. */
   send: call<Errand, number>(),
+  /** Asks a counter what it never answers. */
+  pend: call<Address, number>(),
 });
+
+const PEND_DEADLINE_MS = 600_000;
 
 export const senderActor = actor({
   module: import.meta.url,
@@ -34,5 +39,6 @@ export const senderActor = actor({
       await Promise.all(questions);
       return taken;
     },
+    pend: (to) => context.refTo(counterProtocol, to).ask('never', {}, { deadlineMs: PEND_DEADLINE_MS }),
   }),
 });

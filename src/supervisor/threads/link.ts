@@ -103,7 +103,7 @@ export class Link implements MailOrigin {
     this.#flushSoon();
   }
 
-  /** MailOrigin: a message from over there has left its mailbox here. Told with the next batch; no credit depends on it. */
+  /** MailOrigin: a message from over there has left its mailbox here. Told with the next batch, or at the next heartbeat. */
   settled(): void {
     this.#toSettle += 1;
   }
@@ -122,7 +122,8 @@ export class Link implements MailOrigin {
   flush(): void {
     this.#isFlushing = false;
     if (this.#isLost || this.#port === null) return;
-    if (this.#signals.length === 0 && this.#mail.length === 0 && this.#toAcknowledge === 0) return;
+    const hasFrames = this.#signals.length > 0 || this.#mail.length > 0;
+    if (!hasFrames && this.#toAcknowledge === 0 && this.#toSettle === 0) return;
     const batch: Batch = {
       received: this.#toAcknowledge,
       settled: this.#toSettle,

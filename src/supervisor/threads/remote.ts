@@ -66,6 +66,11 @@ export class Remote implements OtherThreads {
     return length;
   }
 
+  /** Tells every other thread what has been settled here, so that its counters are nearly right if this thread is lost. */
+  flush(): void {
+    for (const link of this.#links.values()) link.flush();
+  }
+
   /** Opens the link to another thread, or gives the one that waits for it (F3) its port. */
   join(thread: number, port: MessagePort): Link {
     this.#threadKnownMax = Math.max(this.#threadKnownMax, thread);

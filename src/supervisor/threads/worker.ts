@@ -57,6 +57,7 @@ function onSignal(frame: SignalFrame): void {
       return;
     case 'ping':
       main.signal({ kind: 'pong', health: health() });
+      remote.flush();
       return;
     case 'shutdown':
       void leave();

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { openProbe } from '../../../src/supervisor/testkit/index.ts';
-import { on, onThread, openSystem, settledCounters, TRANSPORTS } from '../../support/actor-system.ts';
+import { on, onThread, openSystem, settledSums, TRANSPORTS } from '../../support/actor-system.ts';
 import { counterActor, counterProtocol } from '../../support/counter-actor.ts';
 import { openGate } from '../../support/gate.ts';
 import { scribeActor } from '../../support/scribe-actor.ts';
@@ -24,7 +24,7 @@ describe.each(TRANSPORTS)('3, mailboxes on %s', (transport) => {
     scribe.tell('write', { sender: 'test', n: 10 });
     gate.open();
     await expect.poll(() => scribe.ask('lines', {}).catch(() => [])).toHaveLength(10);
-    expect((await settledCounters(system)).rejected).toBeGreaterThanOrEqual(2);
+    expect((await settledSums(system)).rejected).toBeGreaterThanOrEqual(2);
   });
 
   test('a full mailbox that drops its oldest keeps the newest, and fails a dropped question at once', async () => {
@@ -43,7 +43,7 @@ describe.each(TRANSPORTS)('3, mailboxes on %s', (transport) => {
     const lines = scribe.ask('lines', {});
     gate.open();
     expect((await lines).map(({ n }) => n)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18]);
-    expect((await settledCounters(system)).deadLettered).toBe(11);
+    expect((await settledSums(system)).deadLettered).toBe(11);
   });
 
   test('a stop is not delayed behind 50,000 messages', async () => {
@@ -56,7 +56,7 @@ describe.each(TRANSPORTS)('3, mailboxes on %s', (transport) => {
     const total = counter.ask('total', {});
     await expect(total).rejects.toMatchObject({ code: 'actor_terminated' });
     expect(await probe.next()).toMatchObject({ reason: { kind: 'stopped' } });
-    const { sent, handled, deadLettered, rejected } = await settledCounters(system);
+    const { sent, handled, deadLettered, rejected } = await settledSums(system);
     expect(handled + deadLettered + rejected).toBe(sent);
     expect(deadLettered).toBeGreaterThan(49_000);
   });
@@ -81,8 +81,8 @@ describe.each(TRANSPORTS)('3, mailboxes on %s', (transport) => {
     counter.tell('crash', 'over');
     counter.tell('add', 1);
     gate.open();
-    const { sent, handled, rejected, deadLettered } = await settledCounters(system);
-    expect(handled + rejected + deadLettered).toBe(sent);
+    const { sent, handled, rejected, deadLettered, queued } = await settledSums(system);
+    expect(handled + rejected + deadLettered + queued).toBe(sent);
     expect(rejected).toBe(150);
     expect(await full.ask('lines', {})).toHaveLength(50);
   });

@@ -1,7 +1,7 @@
 // Promise 8: closures do not cross threads; what is not plain data is refused clearly, and harms no other mail.
 
 import { expect, test } from 'vitest';
-import { onThread, openSystem, settledCounters } from '../../support/actor-system.ts';
+import { onThread, openSystem, settledSums } from '../../support/actor-system.ts';
 import { counterActor } from '../../support/counter-actor.ts';
 import { smugglerActor } from '../../support/smuggler-actor.ts';
 
@@ -20,7 +20,7 @@ test('a message that is not plain data is refused by itself: the mail beside it 
     ['add', 'not_plain'],
     ['total', 'not_plain'],
   ]);
-  const { sent, handled, deadLettered } = await settledCounters(system);
+  const { sent, handled, deadLettered } = await settledSums(system);
   expect(handled + deadLettered).toBe(sent);
 });
 
