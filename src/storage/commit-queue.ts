@@ -2,10 +2,12 @@
 // Q1 One commit at a time: what comes later is decided on what is committed.
 // Q2 A change that was decided on data which another thread has changed meanwhile is decided again. Rare, because the
 //    actor that owns a table is the one that writes it; and harmless, because changes have no effect but their commit.
-// Q3 A commit that fails takes the appends behind it along: none may land behind a gap.
+// Q3 None may land behind a gap: a commit that fails takes the appends behind it along, and once an append is refused
+//    for want of room, all are until the queue has drained.
 // Q4 An outcome, an error of the change included, is told only when the data it rests on is committed.
 
 import { AssertionFailed, assert } from '../std/assert.ts';
+import { systemClock } from '../std/clock.ts';
 import type { Durability } from './contract.ts';
 import { Draft } from './draft.ts';
 import type { Change, Environment } from './environment.ts';
@@ -13,9 +15,10 @@ import { storageFaults } from './faults.ts';
 
 /** More than this many writers of one thread that wait at once are a flood, not a burst. */
 const WAITING_WRITES_MAX = 20_000;
-const WAITING_APPEND_BYTES_MAX = 256 * 1024 * 1024;
+const WAITING_APPEND_BYTES_MAX = 64 * 1024 * 1024;
 /** Bounds of one commit: how long a thread is busy deciding, and what the engine holds in memory. */
 const WRITES_PER_COMMIT_MAX = 256;
+const DECIDING_MS_MAX = 10;
 const APPEND_BYTES_PER_COMMIT_MAX = 16 * 1024 * 1024;
 /** Each attempt loses only when another thread's commit won, so the threads together always move on. */
 const ATTEMPTS_MAX = 100;
@@ -35,6 +38,11 @@ interface Write extends Settle {
   attempts: number;
 }
 
+interface Decision {
+  readonly write: Write;
+  readonly outcome: Outcome;
+}
+
 interface Append extends Settle {
   readonly durability: Durability;
   readonly changes: readonly Change[];
@@ -46,6 +54,7 @@ export class CommitQueue {
   #writes: Write[] = [];
   #appends: Append[] = [];
   #appendBytes = 0;
+  #isFlooded = false;
   #working: Promise<void> | undefined;
   #closed = false;
 
@@ -57,7 +66,10 @@ export class CommitQueue {
   append(durability: Durability, changes: readonly Change[]): Promise<void> {
     this.#assertOpen();
     const bytes = changes.reduce((sum, { key, value }) => sum + key.length + (value?.length ?? 0), 0);
-    if (this.#appendBytes + bytes > WAITING_APPEND_BYTES_MAX && this.#appends.length > 0) {
+    if (this.#appends.length > 0 && this.#appendBytes + bytes > WAITING_APPEND_BYTES_MAX) {
+      this.#isFlooded = true;
+    }
+    if (this.#isFlooded) {
       return Promise.reject(storageFaults.storage_busy('too many bytes wait to be written'));
     }
     return new Promise<void>((resolve, reject) => {
@@ -101,7 +113,7 @@ export class CommitQueue {
     // Writers that run in the same turn share the commit.
     await Promise.resolve();
     while (this.#writes.length > 0 || this.#appends.length > 0) {
-      await this.#commit(this.#nextAppends(), this.#writes.splice(0, WRITES_PER_COMMIT_MAX));
+      await this.#commit(this.#nextAppends());
     }
     this.#working = undefined;
   }
@@ -115,28 +127,41 @@ export class CommitQueue {
       count += 1;
     }
     this.#appendBytes -= bytes;
+    if (count === this.#appends.length) this.#isFlooded = false;
     return this.#appends.splice(0, count);
   }
 
-  /** Settles everyone it was given, or puts them back in the queue; never throws. */
-  async #commit(appends: readonly Append[], writes: readonly Write[]): Promise<void> {
+  /** Settles everyone who takes part, or puts them back in the queue; never throws. */
+  async #commit(appends: readonly Append[]): Promise<void> {
+    const draft = new Draft(this.#environment);
+    const decisions = this.#decideNext(draft);
+    const all = [...appends, ...decisions.map(({ write }) => write)];
     try {
-      const draft = new Draft(this.#environment);
-      const outcomes = writes.map((write) => decide(draft, write));
       const commit = draft.toCommit(appends.flatMap(({ changes }) => changes));
       const isEmpty = appends.length === 0 && draft.isEmpty();
       const held = isEmpty || (await this.#environment.commit(commit));
-      if ([...appends, ...writes].some(({ durability }) => durability === 'flushed')) {
-        await this.#environment.flush();
-      }
+      if (all.some(({ durability }) => durability === 'flushed')) await this.#environment.flush();
       for (const append of appends) append.resolve(undefined as never);
-      if (!held) this.#decideAgain(writes);
-      else for (const [index, write] of writes.entries()) tell(write, outcomes[index] as Outcome);
+      if (held) for (const { write, outcome } of decisions) tell(write, outcome);
+      else this.#decideAgain(decisions.map(({ write }) => write));
     } catch (error) {
-      for (const waiting of [...appends, ...writes]) waiting.reject(error);
+      for (const waiting of all) waiting.reject(error);
       for (const append of this.#appends.splice(0)) append.reject(error); // Q3
       this.#appendBytes = 0;
     }
+  }
+
+  /** As many as one commit takes, and at least one. */
+  #decideNext(draft: Draft): Decision[] {
+    const decisions: Decision[] = [];
+    const startedMs = systemClock.monotonicMs();
+    while (decisions.length < WRITES_PER_COMMIT_MAX) {
+      const write = this.#writes.shift();
+      if (write === undefined) break;
+      decisions.push({ write, outcome: decide(draft, write) });
+      if (systemClock.monotonicMs() - startedMs > DECIDING_MS_MAX) break;
+    }
+    return decisions;
   }
 
   #decideAgain(writes: readonly Write[]): void {

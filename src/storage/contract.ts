@@ -75,7 +75,8 @@ export interface Journals<Value> {
   /**
    * Appends in one commit; entry n gets sequence number `firstSeq + n`. The writer counts: it knows the last number it
    * gave, from its own memory or from `lastSeq`. Resolves when the class is reached; calls of one writer take effect in
-   * order, and many writers share a commit.
+   * order, and many writers share a commit. When one fails, those called behind it in the meantime fail too: the writer
+   * goes on from `lastSeq`.
    */
   append(journal: string, firstSeq: number, values: readonly Value[], durability?: Durability): Promise<void>;
   /** Entries with a number above `afterSeq`, oldest first, at most `entriesMax` and about `bytesMax` (always at least one). */

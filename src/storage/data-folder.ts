@@ -13,9 +13,9 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { errorText, isFault } from '../std/errors.ts';
+import { isFault } from '../std/errors.ts';
 import { assertNotLocked, type DataFolderLock, takeDataFolderLock } from './data-folder-lock.ts';
-import { damaged, storageFaults } from './faults.ts';
+import { damaged, fullDisk, storageFaults, unwritable } from './faults.ts';
 
 const VERSION_FILE = 'version.json';
 
@@ -23,7 +23,7 @@ export function storeIn(folder: string): string {
   return join(folder, 'store');
 }
 
-/** @throws Fault storage_locked, storage_newer_version, storage_unwritable, storage_damaged. */
+/** @throws Fault storage_locked, storage_newer_version, storage_unwritable, storage_full, storage_damaged. */
 export function claimDataFolder(folder: string, latestVersion: number): DataFolderLock {
   assertVersion(versionIn(folder), latestVersion, folder);
   try {
@@ -32,12 +32,9 @@ export function claimDataFolder(folder: string, latestVersion: number): DataFold
     return takeDataFolderLock(folder);
   } catch (error) {
     if (isFault(error)) throw error;
-    throw storageFaults.storage_unwritable(
-      `the data folder ${folder} cannot be written to: ${errorText(error)}`,
-      {
-        cause: error,
-      },
-    );
+    throw (error as NodeJS.ErrnoException).code === 'ENOSPC'
+      ? fullDisk(folder, error)
+      : unwritable(folder, error);
   }
 }
 

@@ -33,12 +33,10 @@ export function faultOfEngine(error: unknown, directory: string): unknown {
   const code = (error as { readonly code?: unknown }).code;
   if (typeof code !== 'number') return error;
   if (isFull(code, directory)) {
-    return storageFaults.storage_full(`the disk that holds ${directory} is full`, { cause: error });
+    return fullDisk(directory, error);
   }
   if (FORBIDDEN.has(code)) {
-    return storageFaults.storage_unwritable(`${directory} cannot be written to: ${errorText(error)}`, {
-      cause: error,
-    });
+    return unwritable(directory, error);
   }
   if (ENGINE_DAMAGED.has(code) || FOREIGN_FILE.has(code) || code === INPUT_OUTPUT) {
     return damaged(directory, error);
@@ -48,6 +46,16 @@ export function faultOfEngine(error: unknown, directory: string): unknown {
 
 export function damaged(directory: string, error: unknown): Fault {
   return storageFaults.storage_damaged(`the data in ${directory} cannot be used: ${errorText(error)}`, {
+    cause: error,
+  });
+}
+
+export function fullDisk(directory: string, cause?: unknown): Fault {
+  return storageFaults.storage_full(`the disk that holds ${directory} is full`, { cause });
+}
+
+export function unwritable(path: string, error: unknown): Fault {
+  return storageFaults.storage_unwritable(`${path} cannot be written to: ${errorText(error)}`, {
     cause: error,
   });
 }

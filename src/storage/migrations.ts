@@ -2,17 +2,15 @@
 // G1 A migration that ran is never changed: the next one mends it.
 // G2 A crash leaves the data at the version before or after a migration, never in between.
 
-import type { CommitQueue } from './commit-queue.ts';
-import type { Transaction } from './contract.ts';
-import { committedView } from './draft.ts';
-import type { Environment } from './environment.ts';
-import { StoredTable } from './table.ts';
-import { decideIn } from './transaction.ts';
+import type { Storage, Table, Transaction } from './contract.ts';
+
+/** What a migration declares its tables and full texts with, as they are before or after it. */
+export type Declarations = Pick<Storage, 'table' | 'fullText'>;
 
 export interface Migration {
   readonly version: number;
   readonly summary: string;
-  readonly migrate: (tx: Transaction) => void;
+  readonly migrate: (tx: Transaction, declarations: Declarations) => void;
 }
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -26,27 +24,20 @@ export function latestVersionOf(migrations: readonly Migration[]): number {
 }
 
 /** 0 in a store that was just created. */
-export function storedVersion(environment: Environment): number {
-  return versionTable(environment).get(VERSION_KEY) ?? 0;
+export function storedVersion(storage: Storage): number {
+  return versionTable(storage).get(VERSION_KEY) ?? 0;
 }
 
-export async function migrate(
-  environment: Environment,
-  queue: CommitQueue,
-  migrations: readonly Migration[],
-): Promise<void> {
-  const versions = versionTable(environment);
+export async function migrate(storage: Storage, migrations: readonly Migration[]): Promise<void> {
   for (const migration of migrations) {
-    if (migration.version <= storedVersion(environment)) continue;
-    await queue.write('flushed', (draft) =>
-      decideIn(draft, (tx) => {
-        migration.migrate(tx);
-        tx.put(versions, VERSION_KEY, migration.version);
-      }),
-    );
+    if (migration.version <= storedVersion(storage)) continue;
+    await storage.write('flushed', (tx) => {
+      migration.migrate(tx, storage);
+      tx.put(versionTable(storage), VERSION_KEY, migration.version);
+    });
   }
 }
 
-function versionTable(environment: Environment): StoredTable<number> {
-  return new StoredTable<number>({ name: 'storage' }, committedView(environment));
+function versionTable(storage: Storage): Table<number> {
+  return storage.table<number>({ name: 'storage' });
 }

@@ -35,24 +35,24 @@ export async function openMigrated(
   { directory, primary }: StorageOptions,
   migrations: readonly Migration[],
 ): Promise<Storage> {
-  if (!primary) {
-    const joined = new Environment(storeIn(directory));
-    return new OpenStorage(joined, new CommitQueue(joined));
-  }
+  if (!primary) return new OpenStorage(new Environment(storeIn(directory)));
 
   const latestVersion = latestVersionOf(migrations);
   const lock = claimDataFolder(directory, latestVersion);
-  let environment: Environment | undefined;
+  let storage: OpenStorage;
   try {
-    environment = new Environment(storeIn(directory));
-    assertVersion(storedVersion(environment), latestVersion, directory);
-    const queue = new CommitQueue(environment);
-    await migrate(environment, queue, migrations);
-    writeVersion(directory, latestVersion);
-    return new OpenStorage(environment, queue, lock);
+    storage = new OpenStorage(new Environment(storeIn(directory)), lock);
   } catch (error) {
-    await environment?.close();
     lock.release();
+    throw error;
+  }
+  try {
+    assertVersion(storedVersion(storage), latestVersion, directory);
+    await migrate(storage, migrations);
+    writeVersion(directory, latestVersion);
+    return storage;
+  } catch (error) {
+    await storage.close();
     throw error;
   }
 }
@@ -64,9 +64,9 @@ class OpenStorage implements Storage {
   readonly #committed: View;
   #closing: Promise<void> | undefined;
 
-  constructor(environment: Environment, queue: CommitQueue, lock?: DataFolderLock) {
+  constructor(environment: Environment, lock?: DataFolderLock) {
     this.#environment = environment;
-    this.#queue = queue;
+    this.#queue = new CommitQueue(environment);
     this.#lock = lock;
     this.#committed = committedView(environment);
   }

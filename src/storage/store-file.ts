@@ -2,8 +2,7 @@
 
 import { accessSync, closeSync, constants, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorText } from '../std/errors.ts';
-import { damaged, isDiskFull, storageFaults } from './faults.ts';
+import { damaged, fullDisk, isDiskFull, unwritable } from './faults.ts';
 
 export const STORE_FILE = 'data.mdb';
 const ENGINE_LOCK_FILE = 'lock.mdb';
@@ -22,18 +21,16 @@ export function assertStoreUsable(directory: string): void {
   for (const path of [directory, join(directory, STORE_FILE), join(directory, ENGINE_LOCK_FILE)]) {
     if (existsSync(path)) assertWritable(path);
   }
-  if (isDiskFull(directory)) throw storageFaults.storage_full(`the disk that holds ${directory} is full`);
   const file = join(directory, STORE_FILE);
   if (existsSync(file)) assertStoreFile(file, directory);
+  else if (isDiskFull(directory)) throw fullDisk(directory);
 }
 
 function assertWritable(path: string): void {
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
   } catch (error) {
-    throw storageFaults.storage_unwritable(`${path} cannot be written to: ${errorText(error)}`, {
-      cause: error,
-    });
+    throw unwritable(path, error);
   }
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { sha256Hex } from '../../src/std/hashes.ts';
 import { identityOf } from '../../src/storage/lock-holder.ts';
 import { openStorage } from '../../src/storage/storage.ts';
 import { folderOfThisTest, startHolder, storageOfThisTest } from '../support/storage.ts';
@@ -88,7 +89,6 @@ describe('the lock of a data folder', () => {
 
   test('is taken over although the one who was taking it over died, too', async () => {
     const directory = await folderOfThisTest();
-    const { sha256Hex } = await import('../../src/std/hashes.ts');
     const deadHolder = JSON.stringify({ ...identityOf(process.pid), startedAt: '1' });
     const deadClaimant = JSON.stringify({ ...identityOf(process.pid), startedAt: '2' });
     await writeFile(join(directory, 'lock'), deadHolder);

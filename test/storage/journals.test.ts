@@ -101,6 +101,21 @@ describe('a journal', () => {
     expect(journals.read('a', 0)).toEqual([{ seq: 1, value: { text: 'again 0' } }]);
   });
 
+  test('that is flooded refuses by a fault, keeps no gap, and takes appends again afterwards', async () => {
+    const { journals } = await openJournals();
+    const big = 'x'.repeat(1024 * 1024);
+    const appends = upTo(80).map((seq) => journals.append('run', seq, [{ text: big }]));
+    appends.push(journals.append('run', 81, [{ text: 'small' }]));
+    const outcomes = await Promise.allSettled(appends);
+    const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
+    expect(refused.length).toBeGreaterThan(10);
+    expect(refused.every(({ reason }) => reason.code === 'storage_busy' && reason.retryable)).toBe(true);
+    const last = journals.lastSeq('run');
+    expect(last).toBe(81 - refused.length);
+    await journals.append('run', last + 1, [{ text: 'again' }]);
+    expect(journals.read('run', last)).toEqual([{ seq: last + 1, value: { text: 'again' } }]);
+  });
+
   test('of no values is no journal', async () => {
     const { journals } = await openJournals();
     await journals.append('run', 1, []);

@@ -1,12 +1,9 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Storage } from '../../src/storage/contract.ts';
-import { committedView } from '../../src/storage/draft.ts';
-import { Environment } from '../../src/storage/environment.ts';
 import { MIGRATIONS, type Migration } from '../../src/storage/migrations.ts';
 import { openMigrated, openStorage } from '../../src/storage/storage.ts';
-import { StoredTable } from '../../src/storage/table.ts';
 import { folderOfThisTest } from '../support/storage.ts';
 
 interface Person {
@@ -16,13 +13,12 @@ interface Person {
 
 const peopleOf = (storage: Storage) => storage.table<Person>({ name: 'people' });
 
-function nicknames(directory: string, fails = false): Migration {
+function nicknames(fails = false): Migration {
   return {
     version: 2,
     summary: 'everyone has a nickname',
-    migrate(tx) {
-      const environment = new Environment(join(directory, 'store'));
-      const people = new StoredTable<Person>({ name: 'people' }, committedView(environment));
+    migrate(tx, declarations) {
+      const people = declarations.table<Person>({ name: 'people' });
       for (const { key, value } of tx.range(people))
         tx.put(people, key, { ...value, nick: value.name.slice(0, 1) });
       if (fails) throw new Error('out of names');
@@ -46,7 +42,7 @@ describe('a migration', () => {
     const directory = await folderWithPeople();
     expect(await versionIn(directory)).toEqual({ version: 1 });
     for (let start = 0; start < 2; start += 1) {
-      const storage = await openMigrated({ directory, primary: true }, [...MIGRATIONS, nicknames(directory)]);
+      const storage = await openMigrated({ directory, primary: true }, [...MIGRATIONS, nicknames()]);
       expect(peopleOf(storage).get(1)).toEqual({ name: 'ada', nick: 'a' });
       await storage.close();
     }
@@ -55,7 +51,7 @@ describe('a migration', () => {
 
   test('that fails leaves the version before it, and the folder free', async () => {
     const directory = await folderWithPeople();
-    const opened = openMigrated({ directory, primary: true }, [...MIGRATIONS, nicknames(directory, true)]);
+    const opened = openMigrated({ directory, primary: true }, [...MIGRATIONS, nicknames(true)]);
     await expect(opened).rejects.toThrow('out of names');
     const storage = await openStorage({ directory, primary: true });
     expect(peopleOf(storage).get(1)).toEqual({ name: 'ada' });
@@ -64,13 +60,12 @@ describe('a migration', () => {
 
   test('is not undone: an older Troupe refuses the store, also when the file beside it is not written yet', async () => {
     const directory = await folderWithPeople();
-    const newer = await openMigrated({ directory, primary: true }, [...MIGRATIONS, nicknames(directory)]);
+    const newer = await openMigrated({ directory, primary: true }, [...MIGRATIONS, nicknames()]);
     await newer.close();
     await expect(openStorage({ directory, primary: true })).rejects.toMatchObject({
       code: 'storage_newer_version',
     });
 
-    const { writeFile } = await import('node:fs/promises');
     await writeFile(join(directory, 'version.json'), JSON.stringify({ version: 1 }));
     await expect(openStorage({ directory, primary: true })).rejects.toMatchObject({
       code: 'storage_newer_version',

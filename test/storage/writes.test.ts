@@ -52,6 +52,36 @@ describe('a write', () => {
     });
   });
 
+  test.each([false, true])(
+    'scans many rows while it removes, replaces and adds some (reverse: %s)',
+    async (reverse) => {
+      const { storage, accounts } = await openAccounts();
+      await storage.write('committed', (tx) => {
+        for (let key = 0; key < 1_500; key += 1) tx.put(accounts, key, { owner: 'many', balance: key });
+      });
+      const seen = await storage.write('committed', (tx) => {
+        tx.put(accounts, 700.5, { owner: 'added', balance: 0 });
+        tx.remove(accounts, 701);
+        const keys: unknown[] = [];
+        for (const { key, value } of tx.range(accounts, {
+          reverse,
+          start: reverse ? Infinity : 0,
+          end: reverse ? -1 : Infinity,
+        })) {
+          keys.push(key);
+          if (typeof key === 'number' && key % 2 === 0) tx.remove(accounts, key);
+          else tx.put(accounts, key, { ...value, balance: -1 });
+        }
+        return keys;
+      });
+      const expected = Array.from({ length: 1_500 }, (_, key) => key).filter((key) => key !== 701);
+      expected.splice(701, 0, 700.5);
+      expect(seen).toEqual(reverse ? expected.reverse() : expected);
+      expect(accounts.count()).toBe(2 + 750);
+      expect([...accounts.by('byBalance', { prefix: -1 })]).toHaveLength(750);
+    },
+  );
+
   test('keeps what was put as it was then, whatever happens to the object later', async () => {
     const { storage, accounts } = await openAccounts();
     const account = { owner: 'cy', balance: 1 };
