@@ -20,8 +20,9 @@ interface Settings {
 try {
   const settings = readSettings(process.env);
   const troupe = await createTroupe({ ...settings, environment: process.env });
-  console.log(`Troupe ${troupe.version} is ready at ${troupe.url} (data in ${settings.dataDir})`);
+  // Before the line below: whoever reads it may send a signal at once.
   stopOnSignals(troupe);
+  console.log(`Troupe ${troupe.version} is ready at ${troupe.url} (data in ${settings.dataDir})`);
   void troupe.terminated.then(async (reason) => {
     if (reason.kind === 'stopped') return;
     console.error(`Troupe ended: ${reason.kind === 'crashed' ? reason.message : reason.kind}`);

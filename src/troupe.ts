@@ -1,12 +1,14 @@
 // Troupe: the composition root. Storage, then the actor tree, then the HTTP edge; stopped in reverse.
 // Z1 Nothing is half up: what fails to start takes down what was started before it, and says why.
 // Z2 A stop drains first: no new runs, the live ones get DRAIN_MS, then they are stopped and saved as interrupted.
+// Z3 What forbids to start at all is found before anything is written: a port that is taken, a folder that is in use.
 
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { runs } from './actors/runs/protocol.ts';
 import { RUN_HOST_MODULES, troupeTree } from './actors/tree.ts';
 import { allowedOrigins } from './http/cors.ts';
+import { assertPortFree } from './http/port.ts';
 import { createHttpEdge, type HttpEdge } from './http/server.ts';
 import { type LogLevel, openLog } from './std/log.ts';
 import type { Storage } from './storage/contract.ts';
@@ -54,6 +56,7 @@ export async function createTroupe(options: TroupeOptions): Promise<Troupe> {
   const logLevel = options.logLevel ?? 'warn';
   const log = openLog(logLevel);
   const environment = options.environment ?? {};
+  if (options.port !== null) await assertPortFree(options.host ?? HOST_DEFAULT, options.port ?? PORT_DEFAULT); // Z3
   const storage = await openStorage({ directory: dataDir, primary: true });
   const started: { system?: ActorSystem; edge?: HttpEdge } = {};
   const stopStarted = (): Promise<void> => stopInOrder(started, storage);
