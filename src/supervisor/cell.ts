@@ -21,7 +21,7 @@ import { type AnyHandler, deliver } from './delivery.ts';
 import type { Envelope, Owner } from './envelope.ts';
 import { MAILBOX_DEFAULT, Mailbox } from './mailbox.ts';
 import type { Address, Protocol } from './protocol.ts';
-import type { Target } from './ref.ts';
+import type { ActorRef, Target } from './ref.ts';
 import type { Runtime } from './runtime.ts';
 import type { Runnable } from './scheduler.ts';
 
@@ -111,6 +111,14 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
 
   childViews(): ReturnType<Children['views']> {
     return this.#children?.views() ?? [];
+  }
+
+  /** Starts a child; what is asked through the ref belongs to `owner`. */
+  spawn(spec: ChildSpec, owner: Owner | null): ActorRef {
+    const { id } = spec.options;
+    if (this.children.has(id)) throw new Error(`${this.path} has a child ${id} already`);
+    if (this.isEnding) throw new Error(`${this.path} is stopping and starts no more children`);
+    return this.runtime.refOfChild(this.children.start(spec), id, this, owner);
   }
 
   // ---- Life

@@ -76,11 +76,7 @@ export class Context<P extends Protocol> implements ActorContext<P> {
   }
 
   spawn<Q extends Protocol, Args>(behaviour: Behaviour<Q, Args>, args: Args, options: ChildOptions): Ref<Q> {
-    const { children, runtime, path } = this.#cell;
-    if (children.has(options.id)) throw new Error(`${path} has a child ${options.id} already`);
-    if (this.#cell.isEnding) throw new Error(`${path} is stopping and starts no more children`);
-    const handle = children.start({ behaviour, args, options });
-    return typed<Q>(runtime.refOfChild(handle, options.id, this.#cell));
+    return typed<Q>(this.#cell.spawn({ behaviour, args, options }, this.#cell));
   }
 
   childStarted(id: string): Promise<void> {

@@ -131,9 +131,9 @@ export class Runtime {
     }
   }
 
-  refOfChild(handle: ChildHandle, id: string, parent: Cell): ActorRef {
-    if (handle instanceof Cell) return new ActorRef(handle, this.deadlines, parent);
-    return this.refTo({ thread: handle.thread, actor: handle.actor, path: pathOf(id, parent) }, parent);
+  refOfChild(handle: ChildHandle, id: string, parent: Cell, owner: Owner | null): ActorRef {
+    if (handle instanceof Cell) return new ActorRef(handle, this.deadlines, owner);
+    return this.refTo({ thread: handle.thread, actor: handle.actor, path: pathOf(id, parent) }, owner);
   }
 
   refTo(address: Address, owner: Owner | null): ActorRef {

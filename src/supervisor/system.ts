@@ -8,7 +8,6 @@ import { type Log, silentLog } from '../std/log.ts';
 import type { Behaviour, ChildOptions, Supervision, TerminationReason, ThreadServices } from './actor.ts';
 import type { Cell, ParentHandle } from './cell.ts';
 import { type ChildSpec, child } from './children.ts';
-import { Context } from './context.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import type { Address, Protocol, Ref } from './protocol.ts';
 import { typed } from './ref.ts';
@@ -105,12 +104,12 @@ export async function createActorSystem(options: ActorSystemOptions = {}): Promi
     await stop();
     throw error;
   }
-  const context = new Context(root.cell);
   const healths = (): ThreadHealth[] => pool?.views().flatMap(({ health }) => health ?? []) ?? [];
   return {
     named: (protocol, name = protocol.name) => typed(runtime.named(name, null)),
     refTo: (_protocol, address) => typed(runtime.refTo(address, null)),
-    spawn: (behaviour, args, childOptions) => context.spawn(behaviour, args, childOptions),
+    spawn: (behaviour, args, childOptions) =>
+      typed(root.cell.spawn({ behaviour, args, options: childOptions }, null)),
     // Told after the kernel is done with it: what the embedder's callback throws is the embedder's own.
     watch: (address, onTerminated) =>
       runtime.watch(address, (reason) => queueMicrotask(() => onTerminated(reason))),

@@ -20,6 +20,8 @@ export const counterProtocol = protocol('counter', {
   lastWords: tell<Address>(),
   /** Rejects as soon as its signal is aborted, as a fetch does. */
   untilAborted: call<Record<string, never>, never>(),
+  /** Adds one and tells itself to go on, without end. */
+  churn: tell<Record<string, never>>(),
   stop: tell<Record<string, never>>(),
   crash: tell<string>(),
   crashLater: tell<string>(),
@@ -77,6 +79,10 @@ export const counterActor = actor({
             reject(signal.reason);
           });
         }),
+      churn: () => {
+        total += 1;
+        context.self.tell('churn', {});
+      },
       stop: () => context.stopSelf(),
       crash: (message) => {
         throw new Error(message);

@@ -36,12 +36,12 @@ export class SeededExecutor implements Executor {
   }
 
   /** Until nothing is left to do, what settles as a promise included. */
-  async run(): Promise<void> {
+  async run(stepsMax = STEPS_MAX): Promise<void> {
     let steps = 0;
     do {
       while (this.step()) {
         steps += 1;
-        if (steps > STEPS_MAX) throw new Error(`the actors are still busy after ${STEPS_MAX} steps`);
+        if (steps > stepsMax) throw new Error(`the actors are still busy after ${stepsMax} steps`);
       }
       await loopTurn();
     } while (this.#waiting.length > 0);
