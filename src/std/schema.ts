@@ -1,3 +1,3 @@
 // Schemas: one TypeBox schema gives type, validation, serialisation and the OpenAPI description of a message.
 
-export { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
+export { type Static, type TObject, type TSchema, Type } from 'typebox';
