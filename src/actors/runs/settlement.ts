@@ -29,11 +29,11 @@ export function settleLostRun({ record, events, end, nowMs }: LostRun): Settleme
   const close: readonly JournaledEvent[] = names.has('close') ? [] : [['close', '{}']];
   if (names.has('done')) return { status: 'done', rows: null, lastEvents: close };
   const rows = record.request.use_memory === false ? null : rowsOf(record, events, nowMs);
-  if (names.has('close'))
-    return { status: names.has('error') ? 'failed' : 'cancelled', rows, lastEvents: [] };
-  if (end.status === 'cancelled') return { status: 'cancelled', rows, lastEvents: close };
+  if (names.has('error')) return { status: 'failed', rows, lastEvents: close };
+  if (names.has('close') || end.status === 'cancelled')
+    return { status: 'cancelled', rows, lastEvents: close };
   const error: JournaledEvent = ['error', JSON.stringify({ error: end.reason, code: 'run_lost' })];
-  return { status: 'failed', rows, lastEvents: names.has('error') ? close : [error, ...close] };
+  return { status: 'failed', rows, lastEvents: [error, ...close] };
 }
 
 /** The transcript as far as the journal tells it. */
