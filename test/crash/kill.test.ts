@@ -95,7 +95,8 @@ async function killedInTheMiddle(
 ): Promise<readonly Witness[]> {
   await using service = start();
   await service.ready();
-  const killAfterMs = 50 + random.float() * (KILLED_WITHIN_MS - 50);
+  // Each round has its own part of the time in which runs are alive: early, in the middle, late.
+  const killAfterMs = 50 + ((round + random.float()) / ROUNDS) * (KILLED_WITHIN_MS - 50);
   const witnesses = Array.from({ length: RUNS_PER_ROUND }, (_, i): Witness => {
     const message = random.float() < 0.5 ? `note number ${i}` : `question number ${i}`;
     return { sessionId: `session ${round}.${i}`, message, runId: null, seen: [] };

@@ -28,6 +28,19 @@ test('200 runs at once complete, each with its own answer, its numbers without a
   );
 });
 
+test('20 turns of one conversation at once are all kept, each in one piece', async () => {
+  app.double.answer(({ body }) => ({
+    text: `answer to ${body.messages?.at(-1)?.content}`,
+    firstDelayMs: 20,
+  }));
+  const session_id = 'shared';
+  await Promise.all(Array.from({ length: 20 }, (_, i) => app.turn(`question ${i}`, { session_id })));
+  const contents = (await app.messages(session_id)).map(({ content }) => content);
+  const questions = contents.filter((_, i) => i % 2 === 0);
+  expect(contents).toEqual(questions.flatMap((question) => [question, `answer to ${question}`]));
+  expect(questions.toSorted()).toEqual(Array.from({ length: 20 }, (_, i) => `question ${i}`).toSorted());
+});
+
 test('100 runs go on to their end though nobody reads them', async () => {
   app.double.answer({ text: WORDS, chunkDelayMs: 10 });
   const runs = await Promise.all(

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { runs } from '../../../src/actors/runs/protocol.ts';
 import { openRunStore, type RunRecord } from '../../../src/actors/runs/store.ts';
+import { isFault } from '../../../src/std/errors.ts';
 import type { Journals, Storage } from '../../../src/storage/contract.ts';
 import { storageFaults } from '../../../src/storage/faults.ts';
 import { numberingFlaws, orderOf, payloadOf, textOf } from '../../support/run-events.ts';
@@ -116,6 +117,74 @@ describe('a disk that is full', () => {
   });
 });
 
+describe('a tool that does not end', () => {
+  test('does not keep a run from being cancelled', async () => {
+    const writing = Promise.withResolvers<void>();
+    let isTool = false;
+    const app = await openRunsSystem({
+      storage: tampered({
+        async write() {
+          if (!isTool) return;
+          isTool = false;
+          writing.resolve();
+          await new Promise(() => undefined);
+        },
+      }),
+      script: {
+        text: 'I note it.',
+        toolCalls: [{ name: 'scratchpad_note', arguments: { note: 'x' } }],
+        fault: { kind: 'stall', afterChunks: 1 },
+      },
+    });
+    const run_id = await app.start({ message: 'Note it', session_id: 'stuck' });
+    const events = app.events(run_id);
+    await events.until('chunk');
+    isTool = true;
+    app.double.release();
+    await writing.promise;
+    await app.system.named(runs).ask('cancel', { run_id, user_id: USER });
+    const rest = await events.rest();
+    expect(orderOf(rest).slice(-3)).toEqual(['tool_call', 'tool_result', 'close']);
+    expect(payloadOf(rest, 'tool_result').success).toBe(false);
+    expect(await app.status(run_id)).toBe('cancelled');
+    expect((await app.rows('stuck')).map(({ role }) => role)).toEqual([
+      'user',
+      'tool_call',
+      'tool_result',
+      'assistant',
+    ]);
+  });
+});
+
+describe('a bug in the directory', () => {
+  test('costs the runs that are live, which are settled; the next ones are served', async () => {
+    let isBroken = false;
+    const app = await openRunsSystem({
+      storage: tampered({
+        async write() {
+          if (!isBroken) return;
+          isBroken = false;
+          throw new TypeError('a bug');
+        },
+      }),
+      script: [
+        { text: ['All of it', '.'], fault: { kind: 'stall', afterChunks: 1 } },
+        { text: 'Hello again.' },
+      ],
+    });
+    const first = await app.start({ message: 'Psst', use_memory: false });
+    const events = app.events(first);
+    await events.until('chunk');
+    isBroken = true;
+    app.double.release();
+    await expect(events.rest()).rejects.toMatchObject({ code: 'actor_terminated' });
+    const second = await retried(() => app.start({ message: 'Hello?' }));
+    expect(textOf(await app.events(second).rest())).toBe('Hello again.');
+    expect(await app.status(first)).toBe('done');
+    expect(orderOf(await app.events(first).rest()).slice(-2)).toEqual(['done', 'close']);
+  });
+});
+
 describe('a run host that is gone', () => {
   test('while a run is being admitted: the run fails with that reason', async () => {
     const held = Promise.withResolvers<void>();
@@ -184,3 +253,15 @@ describe('runs that the last process left running', () => {
     expect(await app.rows('one')).toMatchObject([{ role: 'user', content: 'Hello from one' }]);
   });
 });
+
+/** Asks again while nobody is there to answer, as a client does with a 503. */
+async function retried<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isFault(error) || !error.retryable) throw error;
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
