@@ -4,9 +4,13 @@
 // A1 One message at a time. A handler runs to its first `await` undisturbed; after an await other messages may have run,
 //    so state is decided and written before it, or the result comes back through `context.pipe`.
 // A2 A call handler's promise is piped to the caller; the mailbox goes on meanwhile (so cancel and stop are never late).
-// A3 A Fault from a call handler answers the caller. Anything else that is thrown crashes the actor to its supervisor.
+// A3 A Fault from a call handler answers the caller. Anything else that is thrown crashes the actor to its supervisor; except
+//    an AbortError of work that stopped because the inquiry's own signal told it to.
 // A4 Callbacks given to the context (timers, pipes, watches) run as messages of this actor, never beside a handler.
-// A5 Everything the context handed out dies with the actor: timers, watches, children, pending asks, streams, signals.
+// A5 Everything the context handed out dies with the actor: timers, watches, children, signals, and what was asked or is
+//    streamed through its refs. A stop hook may still ask.
+// A6 Messages on the same thread are passed as they are, across threads as copies: whoever sent one, or got one, changes it
+//    no more.
 
 import type { Clock } from '../std/clock.ts';
 import type { RandomSource } from '../std/ids.ts';
@@ -93,7 +97,10 @@ export type SupervisionStrategy = 'one_for_one' | 'one_for_all' | 'rest_for_one'
 
 export interface Supervision {
   readonly strategy: SupervisionStrategy;
-  /** More than `restartsMax` restarts within `withinMs` and the supervisor itself fails: escalation. */
+  /**
+   * More than `restartsMax` restarts within `withinMs` and the supervisor itself fails: escalation. The loss of a thread
+   * counts once, however many of the children lived on it.
+   */
   readonly intensity: { readonly restartsMax: number; readonly withinMs: number };
   /**
    * The first restart of a quiet time waits `initialMs`; each further one within the intensity's window twice as long

@@ -1,0 +1,95 @@
+// Remote: what two workers send to each other before the main thread has introduced them. Both ends are real, with a real
+// channel between them; only the threads are one, so that the introduction comes when the test says so.
+
+import { MessageChannel } from 'node:worker_threads';
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/std/clock.ts';
+import { seededRandom } from '../../../src/std/ids.ts';
+import { silentLog } from '../../../src/std/log.ts';
+import type { TerminationReason, ThreadServices } from '../../../src/supervisor/actor.ts';
+import type { ParentHandle } from '../../../src/supervisor/cell.ts';
+import { child } from '../../../src/supervisor/children.ts';
+import type { Address, Ref } from '../../../src/supervisor/protocol.ts';
+import { typed } from '../../../src/supervisor/ref.ts';
+import { Runtime } from '../../../src/supervisor/runtime.ts';
+import { threadExecutor } from '../../../src/supervisor/scheduler.ts';
+import { loopTurn } from '../../../src/supervisor/testkit/index.ts';
+import { Remote } from '../../../src/supervisor/threads/remote.ts';
+import { counterActor, type counterProtocol } from '../../support/counter-actor.ts';
+
+interface Thread {
+  readonly runtime: Runtime;
+  readonly remote: Remote;
+}
+
+const noThreads = {
+  threadFor: (): number => {
+    throw new Error('no threads here');
+  },
+  giveUpStarting: () => undefined,
+};
+
+function openThread(thread: number): Thread {
+  const runtime = new Runtime({
+    thread,
+    clock: systemClock,
+    random: seededRandom(thread),
+    log: silentLog,
+    services: {} as ThreadServices,
+    executor: threadExecutor,
+  });
+  onTestFinished(() => runtime.deadlines.close());
+  return { runtime, remote: new Remote(runtime, noThreads, () => undefined) };
+}
+
+function introduce(one: Thread, two: Thread): void {
+  const { port1, port2 } = new MessageChannel();
+  one.remote.join(two.runtime.thread, port1);
+  two.remote.join(one.runtime.thread, port2);
+  onTestFinished(() => {
+    one.remote.threadLost(two.runtime.thread, 'the test is over');
+    two.remote.threadLost(one.runtime.thread, 'the test is over');
+  });
+}
+
+function startCounter({ runtime }: Thread): Address {
+  const nobody: ParentHandle = { thread: runtime.thread, childStarted() {}, childEnded() {} };
+  const spec = child(counterActor, { start: 0 }, { id: 'counter' });
+  return runtime.startCell(spec, runtime.thread * 2 ** 33 + 1, 'counter', nobody).address;
+}
+
+function counterRef({ runtime }: Thread, address: Address): Ref<typeof counterProtocol> {
+  return typed(runtime.refTo(address, null));
+}
+
+test('mail and watches for a worker that is not introduced yet wait for it, in order', async () => {
+  const [one, nine] = [openThread(1), openThread(9)];
+  const address = startCounter(nine);
+  const counter = counterRef(one, address);
+  const reasons: TerminationReason[] = [];
+  one.remote.watch(address, (reason) => reasons.push(reason));
+  for (let n = 0; n < 10_000; n += 1) expect(counter.tell('add', 1)).toBe(true);
+  const total = counter.ask('total', {});
+  await loopTurn();
+  introduce(one, nine);
+  expect(await total).toBe(10_000);
+  counter.tell('stop', {});
+  await expect.poll(() => reasons).toEqual([{ kind: 'stopped' }]);
+});
+
+test('a worker that is lost before it was introduced fails what waits for it, and what comes later', async () => {
+  const one = openThread(1);
+  const address: Address = { thread: 9, actor: 9 * 2 ** 33 + 1, path: 'counter' };
+  const counter = counterRef(one, address);
+  const reasons: TerminationReason[] = [];
+  one.remote.watch(address, (reason) => reasons.push(reason));
+  counter.tell('add', 1);
+  const total = counter.ask('total', {});
+  one.remote.threadLost(9, 'it never came');
+  await expect(total).rejects.toMatchObject({ code: 'actor_terminated', message: 'it never came' });
+  expect(reasons).toEqual([{ kind: 'thread_lost', message: 'it never came' }]);
+  await expect(counter.ask('total', {})).rejects.toMatchObject({ code: 'actor_terminated' });
+  one.remote.watch(address, (reason) => reasons.push(reason));
+  expect(reasons).toHaveLength(2);
+  expect(one.runtime.counters).toEqual({ sent: 3, handled: 0, rejected: 0, deadLettered: 3 });
+});
