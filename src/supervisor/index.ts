@@ -1,5 +1,16 @@
 // The actor kernel as a library: `import { createActorSystem } from 'troupe/actors'`.
 
+export type { Clock, Timer } from '../std/clock.ts';
+export {
+  declareFaults,
+  Fault,
+  type FaultKind,
+  type FaultMaker,
+  type FaultOptions,
+  isFault,
+} from '../std/errors.ts';
+export type { RandomSource } from '../std/ids.ts';
+export type { Log } from '../std/log.ts';
 export type * from './actor.ts';
 export { actor } from './actor.ts';
 export { type ChildSpec, child } from './children.ts';
