@@ -151,6 +151,8 @@ async function saveRows(scope: TurnScope, metadata: Readonly<Record<string, unkn
   if (!isDurable(scope)) return;
   const { context, order, transcript } = scope;
   const rows = transcript.rows(context.clock.nowMs(), metadata);
+  // Said before stored: a kill between the two must not leave a transcript that knows more than the journal.
+  await scope.journal.flushed();
   for (let attempt = 0; ; attempt += 1) {
     try {
       await context.ask(
