@@ -8,7 +8,6 @@
 //    dead-lettered, once.
 // I4 A frame that cannot be cloned is refused by itself; the others of its batch go out.
 
-import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { faultFromWire, faultToWire } from '../../std/errors.ts';
 import type { Asker, Envelope, MailOrigin, StreamAsker } from '../envelope.ts';
 import { kernelFaults } from '../faults.ts';
@@ -16,7 +15,7 @@ import { Mailbox } from '../mailbox.ts';
 import type { Address } from '../protocol.ts';
 import type { Runtime } from '../runtime.ts';
 import { RemoteAsker } from './remote-asker.ts';
-import { type Batch, MAIL, type MailFrame, portsOf, type SignalFrame } from './wire.ts';
+import { type Batch, MAIL, type MailFrame, type Port, portsOf, type SignalFrame } from './wire.ts';
 
 const CREDIT_WINDOW = 8_192;
 const HELD_MAX = 65_536;
@@ -33,7 +32,7 @@ export class Link implements MailOrigin {
   readonly #runtime: Runtime;
   readonly #onSignal: (frame: SignalFrame, link: Link) => void;
   /** Null until the threads have been introduced to each other: frames gather meanwhile, mail as far as the credit goes. */
-  #port: MessagePort | null;
+  #port: Port | null;
   #signals: SignalFrame[] = [];
   #mail: MailFrame[] = [];
   #isFlushing = false;
@@ -56,7 +55,7 @@ export class Link implements MailOrigin {
 
   constructor(
     thread: number,
-    port: MessagePort | null,
+    port: Port | null,
     runtime: Runtime,
     onSignal: (frame: SignalFrame, link: Link) => void,
   ) {
@@ -71,9 +70,9 @@ export class Link implements MailOrigin {
     return this.#held.length;
   }
 
-  connect(port: MessagePort): void {
+  connect(port: Port): void {
     this.#port = port;
-    port.on('message', (batch: Batch) => this.#receive(batch));
+    port.on('message', (batch) => this.#receive(batch));
     this.#flushSoon();
   }
 
@@ -142,12 +141,12 @@ export class Link implements MailOrigin {
   }
 
   /** Takes what the other thread sent before it ended; called when it has. */
-  receiveLast(): void {
+  receiveLast(receive: (port: Port) => Batch | undefined): void {
     if (this.#isLost || this.#port === null) return;
     for (;;) {
-      const received = receiveMessageOnPort(this.#port);
-      if (received === undefined) return;
-      this.#receive(received.message as Batch);
+      const batch = receive(this.#port);
+      if (batch === undefined) return;
+      this.#receive(batch);
     }
   }
 
@@ -298,7 +297,7 @@ export class Link implements MailOrigin {
   }
 
   /** I4. */
-  #postSingly(batch: Batch, port: MessagePort): void {
+  #postSingly(batch: Batch, port: Port): void {
     port.postMessage({ ...batch, signals: [], mail: [] });
     for (const frame of batch.signals) {
       try {

@@ -4,8 +4,6 @@
 //    that another actor bears already.
 // F3 The main thread introduces workers to each other. Mail for a worker that is not introduced yet waits in its link.
 
-import type { MessagePort } from 'node:worker_threads';
-import { errorText } from '../../std/errors.ts';
 import type { Behaviour, Placement, TerminationReason } from '../actor.ts';
 import type { ParentHandle } from '../cell.ts';
 import type { ChildHandle, ChildSpec } from '../children.ts';
@@ -13,7 +11,9 @@ import type { Address, Protocol } from '../protocol.ts';
 import type { Target } from '../ref.ts';
 import { MAIN_THREAD, type OtherThreads, type Runtime } from '../runtime.ts';
 import { Link } from './link.ts';
-import type { SignalFrame, SpawnOrder } from './wire.ts';
+import { loadBehaviour } from './load-behaviour.ts';
+import type { BehaviourLoader } from './thread-starter.ts';
+import type { Port, SignalFrame, SpawnOrder } from './wire.ts';
 
 /** Where the threads come from: the pool, on the main thread. */
 export interface ThreadSource {
@@ -38,6 +38,7 @@ export class Remote implements OtherThreads {
   readonly #source: ThreadSource;
   /** Handles the signals that are not about actors. */
   readonly #onThreadSignal: (frame: SignalFrame, link: Link) => void;
+  readonly #loadBehaviour: BehaviourLoader;
   readonly #links = new Map<number, Link>();
   /** The highest number of a thread that we know of, alive or not. */
   #threadKnownMax: number;
@@ -52,10 +53,12 @@ export class Remote implements OtherThreads {
     runtime: Runtime,
     source: ThreadSource,
     onThreadSignal: (frame: SignalFrame, link: Link) => void,
+    load: BehaviourLoader = loadBehaviour,
   ) {
     this.#runtime = runtime;
     this.#source = source;
     this.#onThreadSignal = onThreadSignal;
+    this.#loadBehaviour = load;
     this.#threadKnownMax = runtime.thread;
     runtime.others = this;
   }
@@ -72,7 +75,7 @@ export class Remote implements OtherThreads {
   }
 
   /** Opens the link to another thread, or gives the one that waits for it (F3) its port. */
-  join(thread: number, port: MessagePort): Link {
+  join(thread: number, port: Port): Link {
     this.#threadKnownMax = Math.max(this.#threadKnownMax, thread);
     const waiting = this.#links.get(thread);
     if (waiting !== undefined) {
@@ -222,7 +225,14 @@ export class Remote implements OtherThreads {
       childEnded: (_actor, reason) => link.signal({ kind: 'child_ended', actor, reason }),
     };
     // The cell is there at once, so that mail right behind this order finds it; its module may take a moment to load.
-    this.#runtime.startLoadedCell(loadBehaviour(module, exportName), args, options, actor, path, parent);
+    this.#runtime.startLoadedCell(
+      this.#loadBehaviour(module, exportName),
+      args,
+      options,
+      actor,
+      path,
+      parent,
+    );
   }
 
   /** F2. */
@@ -270,7 +280,7 @@ export class Remote implements OtherThreads {
     return this.#open(thread, null); // F3
   }
 
-  #open(thread: number, port: MessagePort | null): Link {
+  #open(thread: number, port: Port | null): Link {
     const link = new Link(thread, port, this.#runtime, (frame, from) => this.#onSignal(frame, from));
     this.#links.set(thread, link);
     return link;
@@ -278,18 +288,5 @@ export class Remote implements OtherThreads {
 
   #signal(thread: number, frame: SignalFrame): void {
     this.#links.get(thread)?.signal(frame);
-  }
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: what a module exports is known by its name only.
-async function loadBehaviour(module: string, exportName: string): Promise<Behaviour<any, any>> {
-  try {
-    // biome-ignore lint/suspicious/noExplicitAny: as above.
-    const exports: Record<string, any> = await import(module);
-    if (typeof exports[exportName]?.setup !== 'function')
-      throw new Error(`it has no behaviour ${exportName}`);
-    return exports[exportName];
-  } catch (error) {
-    throw new Error(`cannot load ${exportName} of ${module}: ${errorText(error)}`);
   }
 }

@@ -5,14 +5,14 @@
 // D3 A name gets a new thread when it is next asked for: the spare when it is ready, else a cold start. Then a new spare
 //    is started.
 
-import { MessageChannel, Worker } from 'node:worker_threads';
 import type { Timer } from '../../std/clock.ts';
 import { MAIN_THREAD, type Runtime } from '../runtime.ts';
 import type { ThreadBootstrap } from './bootstrap.ts';
 import type { Link } from './link.ts';
 import { Remote, type ThreadSource } from './remote.ts';
+import type { StartedThread, ThreadStarter } from './thread-starter.ts';
 import type { SignalFrame, ThreadHealth } from './wire.ts';
-import type { WorkerSeed } from './worker.ts';
+import { workerStarter } from './worker-starter.ts';
 
 export interface ThreadPoolOptions {
   readonly bootstrap: ThreadBootstrap;
@@ -22,6 +22,8 @@ export interface ThreadPoolOptions {
   readonly heapMaxMb: number;
   readonly heartbeatMs: number;
   readonly stuckMs: number;
+  /** For simulations; worker threads when absent. */
+  readonly starter?: ThreadStarter;
 }
 
 export const THREAD_POOL_DEFAULTS = {
@@ -43,7 +45,7 @@ interface Host {
   readonly thread: number;
   name: string | null;
   state: 'starting' | 'ready' | 'leaving';
-  readonly worker: Worker;
+  readonly worker: StartedThread;
   readonly link: Link;
   readonly exited: Promise<void>;
   lastHeardMs: number;
@@ -55,15 +57,10 @@ interface Host {
 /** A cold start loads modules from disk; longer than this it will never be ready. */
 const START_MAX_MS = 60_000;
 
-/** The worker's own module, beside this one: `.ts` in the checkout, `.js` in the published package. */
-const WORKER_MODULE = new URL(
-  import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js',
-  import.meta.url,
-);
-
 export class ThreadPool implements ThreadSource {
   readonly #runtime: Runtime;
   readonly #options: ThreadPoolOptions;
+  readonly #starter: ThreadStarter;
   readonly #remote: Remote;
   readonly #hosts = new Map<number, Host>();
   #threadNext = MAIN_THREAD + 1;
@@ -74,7 +71,13 @@ export class ThreadPool implements ThreadSource {
   constructor(runtime: Runtime, options: ThreadPoolOptions) {
     this.#runtime = runtime;
     this.#options = options;
-    this.#remote = new Remote(runtime, this, (frame, link) => this.#onSignal(frame, link));
+    this.#starter = options.starter ?? workerStarter(options.heapMaxMb);
+    this.#remote = new Remote(
+      runtime,
+      this,
+      (frame, link) => this.#onSignal(frame, link),
+      this.#starter.loadBehaviour,
+    );
     this.#beat();
   }
 
@@ -97,7 +100,7 @@ export class ThreadPool implements ThreadSource {
       host.link.signal({ kind: 'shutdown' });
     }
     const timers = hosts.map((host) =>
-      this.#runtime.clock.startTimer(deadlineMs, () => void host.worker.terminate()),
+      this.#runtime.clock.startTimer(deadlineMs, () => host.worker.terminate()),
     );
     await Promise.all(hosts.map((host) => host.exited));
     for (const timer of timers) timer.cancel();
@@ -107,7 +110,7 @@ export class ThreadPool implements ThreadSource {
   async terminate(thread: number): Promise<void> {
     const host = this.#hosts.get(thread);
     if (host === undefined) return;
-    await host.worker.terminate();
+    host.worker.terminate();
     await host.exited;
   }
 
@@ -125,7 +128,7 @@ export class ThreadPool implements ThreadSource {
     const host = this.#hosts.get(thread);
     if (host?.state !== 'starting') return;
     host.failure = 'its thread was given up while it was starting';
-    void host.worker.terminate();
+    host.worker.terminate();
   }
 
   #takeSpare(): Host | null {
@@ -137,25 +140,31 @@ export class ThreadPool implements ThreadSource {
   #start(): Host {
     const thread = this.#threadNext;
     this.#threadNext += 1;
-    const { port1, port2 } = new MessageChannel();
-    const seed: WorkerSeed = {
-      thread,
-      port: port2,
-      bootstrap: this.#options.bootstrap,
-      names: [...this.#runtime.registry.entries()],
-    };
-    const worker = new Worker(WORKER_MODULE, {
-      workerData: seed,
-      transferList: [port2],
-      resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMaxMb },
-    });
+    const [ours, theirs] = this.#starter.channel();
     const { promise: exited, resolve } = Promise.withResolvers<void>();
+    const worker = this.#starter.start(
+      {
+        thread,
+        port: theirs,
+        bootstrap: this.#options.bootstrap,
+        names: [...this.#runtime.registry.entries()],
+      },
+      {
+        failed: (message) => {
+          host.failure = message;
+        },
+        exited: (code) => {
+          this.#exited(host, code);
+          resolve();
+        },
+      },
+    );
     const host: Host = {
       thread,
       name: null,
       state: 'starting',
       worker,
-      link: this.#remote.join(thread, port1),
+      link: this.#remote.join(thread, ours),
       exited,
       lastHeardMs: this.#runtime.clock.monotonicMs(),
       health: null,
@@ -164,13 +173,6 @@ export class ThreadPool implements ThreadSource {
     };
     this.#hosts.set(thread, host);
     this.#introduce(host);
-    worker.on('error', (error) => {
-      host.failure = error instanceof Error ? error.message : String(error);
-    });
-    worker.on('exit', (code) => {
-      this.#exited(host, code);
-      resolve();
-    });
     return host;
   }
 
@@ -178,7 +180,7 @@ export class ThreadPool implements ThreadSource {
   #introduce(newcomer: Host): void {
     for (const other of this.#hosts.values()) {
       if (other === newcomer || other.state === 'leaving') continue;
-      const { port1, port2 } = new MessageChannel();
+      const [port1, port2] = this.#starter.channel();
       other.link.signal({ kind: 'connect', thread: newcomer.thread, port: port1 });
       newcomer.link.signal({ kind: 'connect', thread: other.thread, port: port2 });
     }
@@ -205,7 +207,7 @@ export class ThreadPool implements ThreadSource {
 
   /** D1. */
   #exited(host: Host, code: number): void {
-    host.link.receiveLast();
+    host.link.receiveLast((port) => this.#starter.receive(port));
     this.#hosts.delete(host.thread);
     if (this.#spare === host) this.#spare = null;
     const message =
@@ -240,7 +242,7 @@ export class ThreadPool implements ThreadSource {
       const silenceMaxMs = host.state === 'starting' ? START_MAX_MS : this.#options.stuckMs;
       if (nowMs - host.lastHeardMs > silenceMaxMs) {
         host.failure = `its thread did not answer for ${silenceMaxMs} ms`;
-        void host.worker.terminate();
+        host.worker.terminate();
       } else if (host.state !== 'starting') host.link.signal({ kind: 'ping' });
     }
   }

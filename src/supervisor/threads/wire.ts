@@ -2,7 +2,6 @@
 // W1 A batch holds what one turn produced. Its signals are handled before its mail: a stop never waits behind mail.
 // W2 Mail keeps its order per sender and receiver, replies included.
 
-import type { MessagePort } from 'node:worker_threads';
 import type { FaultOnWire } from '../../std/errors.ts';
 import type { ChildOptions, TerminationReason } from '../actor.ts';
 import type { Address } from '../protocol.ts';
@@ -78,7 +77,7 @@ export type SignalFrame =
   | { readonly kind: 'name_freed'; readonly name: string; readonly address: Address }
   /** The main thread's answer to a `name_taken` that came too late: the name is `bearer`'s. */
   | { readonly kind: 'name_refused'; readonly name: string; readonly actor: number; readonly bearer: Address }
-  | { readonly kind: 'connect'; readonly thread: number; readonly port: MessagePort }
+  | { readonly kind: 'connect'; readonly thread: number; readonly port: Port }
   | { readonly kind: 'thread_gone'; readonly thread: number; readonly message: string }
   | { readonly kind: 'ready' }
   | { readonly kind: 'ping' }
@@ -87,8 +86,16 @@ export type SignalFrame =
   | { readonly kind: 'goodbye' };
 
 /** What must be handed over with a signal, not copied. */
-export function portsOf(frame: SignalFrame): MessagePort[] {
+export function portsOf(frame: SignalFrame): Port[] {
   return frame.kind === 'connect' ? [frame.port] : [];
+}
+
+/** One end of a channel between two threads: a MessagePort, or its like in a simulation. */
+export interface Port {
+  // biome-ignore lint/suspicious/noExplicitAny: a transport hands over its own ports, of one kind.
+  postMessage(batch: Batch, handedOver?: readonly any[]): void;
+  on(event: 'message', take: (batch: Batch) => void): unknown;
+  close(): void;
 }
 
 export interface Batch {

@@ -1,0 +1,79 @@
+// Member: a thread other than the main one, as a part of the actor system. It joins, takes orders, and leaves with a
+// handshake. The same in a worker and in a simulated thread.
+// O1 `ready` is sent as soon as it has joined: its bootstrap's services are up by then; a spare waits there.
+// O2 An exit without `goodbye` is a crash, whatever its code (see thread-pool.ts).
+
+import { MAIN_THREAD, type Runtime } from '../runtime.ts';
+import type { Link } from './link.ts';
+import { Remote, type ThreadSource } from './remote.ts';
+import type { BehaviourLoader, ThreadSeed } from './thread-starter.ts';
+import type { SignalFrame } from './wire.ts';
+
+/** What the thread itself knows. */
+export interface MemberHost {
+  readonly loadBehaviour?: BehaviourLoader;
+  heapUsedBytes(): number;
+  /** How late the event loop was, at worst since the last call. */
+  loopLagMs(): number;
+  /** Ends the services of the thread. */
+  close(): Promise<void>;
+  /** Ends the thread. */
+  exit(): void;
+}
+
+const noThreads: ThreadSource = {
+  threadFor: (name) => {
+    throw new Error(`only the main thread places actors on a thread by name (${name})`);
+  },
+  giveUpStarting: () => undefined,
+};
+
+export function joinSystem(runtime: Runtime, seed: ThreadSeed, host: MemberHost): void {
+  const remote = new Remote(runtime, noThreads, onSignal, host.loadBehaviour);
+  for (const [name, address] of seed.names) runtime.registry.follow(name, address);
+  const main = remote.join(MAIN_THREAD, seed.port);
+  main.signal({ kind: 'ready' });
+
+  function onSignal(frame: SignalFrame): void {
+    switch (frame.kind) {
+      case 'connect':
+        remote.join(frame.thread, frame.port);
+        return;
+      case 'thread_gone':
+        remote.threadLost(frame.thread, frame.message);
+        return;
+      case 'ping':
+        report();
+        return;
+      case 'shutdown':
+        void leave(runtime, main, host);
+        return;
+      default:
+        return;
+    }
+  }
+
+  function report(): void {
+    const health = {
+      actors: runtime.cells.size,
+      heapUsedBytes: host.heapUsedBytes(),
+      loopLagMs: host.loopLagMs(),
+      counters: { ...runtime.counters },
+      queued: runtime.queued(),
+    };
+    main.signal({ kind: 'pong', health });
+    remote.flush();
+  }
+}
+
+async function leave(runtime: Runtime, main: Link, host: MemberHost): Promise<void> {
+  try {
+    await host.close();
+  } catch (error) {
+    runtime.log.error({ error: String(error) }, 'a thread could not close its services');
+  }
+  runtime.deadlines.close();
+  main.signal({ kind: 'goodbye' });
+  main.flush();
+  host.exit();
+}

@@ -1,0 +1,35 @@
+// WorkerStarter: real threads. One worker a thread, and Node's message channels between them.
+
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import { errorText } from '../../std/errors.ts';
+import { loadBehaviour } from './load-behaviour.ts';
+import type { ThreadHooks, ThreadSeed, ThreadStarter } from './thread-starter.ts';
+import type { Batch } from './wire.ts';
+
+/** The worker's own module, beside this one: `.ts` in the checkout, `.js` in the published package. */
+const WORKER_MODULE = new URL(
+  import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js',
+  import.meta.url,
+);
+
+/** `heapMaxMb` is the old-generation heap limit of each worker. */
+export function workerStarter(heapMaxMb: number): ThreadStarter {
+  return {
+    channel: () => {
+      const { port1, port2 } = new MessageChannel();
+      return [port1, port2];
+    },
+    start: (seed: ThreadSeed, hooks: ThreadHooks) => {
+      const worker = new Worker(WORKER_MODULE, {
+        workerData: seed,
+        transferList: [seed.port as MessagePort],
+        resourceLimits: { maxOldGenerationSizeMb: heapMaxMb },
+      });
+      worker.on('error', (error) => hooks.failed(errorText(error)));
+      worker.on('exit', (code) => hooks.exited(code));
+      return { terminate: () => void worker.terminate() };
+    },
+    receive: (port) => receiveMessageOnPort(port as MessagePort)?.message as Batch | undefined,
+    loadBehaviour,
+  };
+}
