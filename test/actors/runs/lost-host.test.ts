@@ -3,7 +3,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { numberingFlaws, orderOf, payloadOf, textOf } from '../../support/run-events.ts';
 import type { ReadEvent } from '../../support/sse-reader.ts';
-import { openTroupe } from '../../support/troupe.ts';
+import { DOUBLE_MODEL, openTroupe, type TestTroupe } from '../../support/troupe.ts';
 
 const RUNS = 10;
 const LOST = /^The run host run-[12] was lost$/;
@@ -11,8 +11,8 @@ const LOST = /^The run host run-[12] was lost$/;
 const app = await openTroupe();
 afterAll(() => app.close());
 
-const threadOf = (name: string): number | undefined =>
-  app.troupe.system.threads().find((thread) => thread.name === name)?.thread;
+const threadOf = ({ troupe }: TestTroupe, name: string): number | undefined =>
+  troupe.system.threads().find((thread) => thread.name === name)?.thread;
 
 test('its runs fail with the reason, runs on the other host go on, and a new host takes new runs', async () => {
   app.double.answer({ text: ['One ', 'two ', 'three'], fault: { kind: 'stall', afterChunks: 2 } });
@@ -24,7 +24,7 @@ test('its runs fail with the reason, runs on the other host go on, and a new hos
     }),
   );
   const healthy = app.call('GET', '/api/health');
-  const before = threadOf('run-1') as number;
+  const before = threadOf(app, 'run-1') as number;
   await app.troupe.system.terminateThread(before);
   expect((await healthy).status).toBe(200);
 
@@ -59,21 +59,18 @@ test('its runs fail with the reason, runs on the other host go on, and a new hos
   app.double.answer({ text: 'Hello again.' });
   const later = await Promise.all(Array.from({ length: RUNS }, () => app.turn('Hello')));
   expect(later.map(({ events }) => textOf(events))).toEqual(later.map(() => 'Hello again.'));
-  await expect.poll(() => threadOf('run-1')).toSatisfy((thread) => thread !== undefined && thread !== before);
+  await expect
+    .poll(() => threadOf(app, 'run-1'))
+    .toSatisfy((thread) => thread !== undefined && thread !== before);
 });
 
 test('a blocking chat that it took along answers 502 with the reason', async () => {
-  app.double.answer({ fault: { kind: 'silence' } });
-  const chats = Array.from({ length: 2 }, () =>
-    app.call('POST', '/api/agent/chat', { message: 'Hello', model: 'lmstudio:double-1' }),
-  );
-  const count = app.double.requestCount;
-  await Promise.all([app.double.received(count), app.double.received(count + 1)]);
-  await app.troupe.system.terminateThread(threadOf('run-2') as number);
-  const { status, body } = await Promise.race(chats);
+  await using small = await openTroupe({ service: { runHosts: 1 }, script: { fault: { kind: 'silence' } } });
+  const chat = small.call('POST', '/api/agent/chat', { message: 'Hello', model: DOUBLE_MODEL });
+  await small.double.received(0);
+  await small.troupe.system.terminateThread(threadOf(small, 'run-1') as number);
+  const { status, body } = await chat;
   expect({ status, body }).toEqual({ status: 502, body: { error: expect.stringMatching(LOST) } });
-  app.double.release();
-  await Promise.all(chats);
 });
 
 /** The first `count` of them that resolve. */
