@@ -8,9 +8,10 @@
 //    an AbortError of work that stopped because the inquiry's own signal told it to.
 // A4 Callbacks given to the context (timers, pipes, watches) run as messages of this actor, never beside a handler.
 // A5 Everything the context handed out dies with the actor: timers, watches, children, signals, and what was asked or is
-//    streamed through its refs. A stop hook may still ask.
+//    streamed through its refs. A stop hook may still ask. A restarted actor has what its own setup set going, no more.
 // A6 Messages on the same thread are passed as they are, across threads as copies: whoever sent one, or got one, changes it
 //    no more.
+// A7 A message that was set aside counts as queued: its ask keeps its deadline, and fails at once when the actor ends.
 
 import type { Clock } from '../std/clock.ts';
 import type { RandomSource } from '../std/ids.ts';
@@ -176,6 +177,19 @@ export interface ActorContext<P extends Protocol = Protocol> {
   /** One timer per key: setting a key again replaces its timer. Returns a cancel. */
   after(key: string, delayMs: number, fire: () => void): () => void;
   every(key: string, intervalMs: number, fire: () => void): () => void;
+  /**
+   * Calls back whenever no message has come for that long; mail starts the time anew, timers and piped results do not.
+   * One at a time: setting it again replaces it. Returns a cancel.
+   */
+  receiveTimeout(idleMs: number, fire: () => void): () => void;
+  /**
+   * Sets the message that is being handled aside and leaves its handler; `return context.stash()` says so to a reader.
+   * For tells and calls, before the handler's first await. As many fit as the mailbox holds; one more fails as at a full
+   * mailbox.
+   */
+  stash(): never;
+  /** Puts what was set aside back at the head of the mailbox, in order. */
+  unstashAll(): void;
   /** Runs when this incarnation ends for whatever reason but a kill or a lost thread; awaited within the child's shutdownMs. */
   onStop(clean: (reason: TerminationReason) => void | Promise<void>): void;
 }

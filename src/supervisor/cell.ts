@@ -21,6 +21,7 @@ import { type AnyHandler, deliver } from './delivery.ts';
 import type { Envelope, Owner } from './envelope.ts';
 import { MAILBOX_DEFAULT, Mailbox } from './mailbox.ts';
 import type { Address, Protocol } from './protocol.ts';
+import type { ReceiveTimeout } from './receive-timeout.ts';
 import type { ActorRef, Target } from './ref.ts';
 import type { Runtime } from './runtime.ts';
 import type { Runnable } from './scheduler.ts';
@@ -54,6 +55,8 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
   handled = 0;
   /** The name that it is registered under; set by the runtime. */
   name: string | null = null;
+  /** Set by the context; null for most. */
+  receiveTimeout: ReceiveTimeout | null = null;
   #state: State = { kind: 'starting' };
   #handlers = NO_HANDLERS;
   #lifetime: AbortController | null = null;
@@ -65,6 +68,8 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
   #watchers: Set<(reason: TerminationReason) => void> | null = null;
   #ending: Set<() => void> | null = null;
   readonly #mailbox: Mailbox<Envelope>;
+  /** Mail that was set aside; null until there is some. */
+  #stash: Mailbox<Envelope> | null = null;
   readonly #signals = new Mailbox<() => void>(SIGNALS);
 
   constructor(runtime: Runtime, actor: number, path: string, options: ChildOptions, parent: ParentHandle) {
@@ -89,8 +94,13 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
     return this.#state.kind;
   }
 
+  /** Of what is not handled yet, the stash included. */
   get mailboxLength(): number {
-    return this.#mailbox.length;
+    return this.#mailbox.length + (this.#stash?.length ?? 0);
+  }
+
+  get hasMail(): boolean {
+    return this.#mailbox.length > 0;
   }
 
   get isEnding(): boolean {
@@ -206,17 +216,46 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
       this.runtime.refuse(this.path, envelope, 'terminated');
       return false;
     }
-    if (this.#mailbox.isFull) {
-      if (this.#mailbox.policy.whenFull === 'reject') {
+    if (!this.#admit(this.#mailbox, envelope)) return false;
+    this.runtime.scheduler.schedule(this);
+    return true;
+  }
+
+  #admit(box: Mailbox<Envelope>, envelope: Envelope): boolean {
+    if (box.isFull) {
+      if (box.policy.whenFull === 'reject') {
         this.runtime.refuse(this.path, envelope, 'mailbox_full');
         return false;
       }
-      const oldest = this.#mailbox.shift();
+      const oldest = box.shift();
       if (oldest !== undefined) this.runtime.refuse(this.path, oldest, 'dropped_oldest');
     }
-    this.#mailbox.push(envelope);
-    this.runtime.scheduler.schedule(this);
+    box.push(envelope);
     return true;
+  }
+
+  /** Sets the message that is being handled aside, or refuses it when the stash is full (see ActorContext.stash). */
+  stash(): void {
+    const envelope = this.runtime.handling;
+    if (envelope === null) throw new Error(`${this.path} is handling no message that could be set aside`);
+    if (envelope.kind === 'stream') throw new Error('a stream cannot be set aside: its credit is being used');
+    this.runtime.handling = null;
+    // It is not handled after all.
+    this.handled -= 1;
+    this.runtime.counters.handled -= 1;
+    this.receiveTimeout?.touch();
+    if (this.isEnding) {
+      this.runtime.refuse(this.path, envelope, 'terminated');
+      return;
+    }
+    this.#stash ??= new Mailbox(this.#mailbox.policy);
+    this.#admit(this.#stash, envelope);
+  }
+
+  unstashAll(): void {
+    for (let envelope = this.#stash?.pop(); envelope !== undefined; envelope = this.#stash?.pop())
+      this.#mailbox.unshift(envelope);
+    if (this.hasWork) this.runtime.scheduler.schedule(this);
   }
 
   /** Queues a signal (L2); nothing happens once the cell has terminated. */
@@ -242,6 +281,8 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
       } else break;
       count += 1;
     }
+    this.receiveTimeout?.noteHandled(this.handled);
+    this.runtime.handling = null;
     return count;
   }
 
@@ -258,11 +299,14 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
     }
     this.handled += 1;
     this.runtime.counters.handled += 1;
+    this.runtime.handling = envelope;
     deliver(this, handler, envelope);
-    envelope.origin?.settled();
+    // Null when it was set aside, or refused in the attempt.
+    if (this.runtime.handling !== null) envelope.origin?.settled();
   }
 
   #guard(run: () => void): void {
+    this.runtime.handling = null;
     try {
       run();
     } catch (error) {
@@ -296,6 +340,7 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
     const ending = this.#ending;
     this.#ending = null;
     for (const clean of ending ?? []) clean();
+    this.unstashAll();
     for (const envelope of this.#mailbox.drain()) this.runtime.refuse(this.path, envelope, 'terminated');
   }
 

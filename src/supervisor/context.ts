@@ -24,7 +24,9 @@ import type {
   StreamsOf,
   TellsOf,
 } from './protocol.ts';
+import { ReceiveTimeout } from './receive-timeout.ts';
 import { ActorRef, addressOf, typed } from './ref.ts';
+import { SET_ASIDE } from './stash.ts';
 
 export class Context<P extends Protocol> implements ActorContext<P> {
   readonly #cell: Cell;
@@ -188,6 +190,24 @@ export class Context<P extends Protocol> implements ActorContext<P> {
       this.#timers?.get(key)?.cancel();
       this.#timers?.delete(key);
     };
+  }
+
+  receiveTimeout(idleMs: number, fire: () => void): () => void {
+    this.#cell.receiveTimeout?.cancel();
+    if (this.#cell.isEnding) return () => undefined;
+    const timeout = new ReceiveTimeout(this.#cell, idleMs, () => this.#signal(fire));
+    this.#cell.receiveTimeout = timeout;
+    this.#cell.whenEnding(() => timeout.cancel());
+    return () => timeout.cancel();
+  }
+
+  stash(): never {
+    this.#cell.stash();
+    throw SET_ASIDE;
+  }
+
+  unstashAll(): void {
+    this.#cell.unstashAll();
   }
 
   onStop(clean: (reason: TerminationReason) => void | Promise<void>): void {

@@ -2,6 +2,7 @@
 // M1 A call that is still being worked on when its actor ends fails at once, not at its deadline.
 // M2 A Fault is an answer. Anything else that a handler throws is a bug: the asker hears of a crash, and the actor crashes;
 //    unless the handler only stopped because its inquiry's signal told it to.
+// M3 A message that its handler set aside has not been answered: it will be delivered again.
 
 import { isFault } from '../std/errors.ts';
 import type { Inquiry } from './actor.ts';
@@ -10,6 +11,7 @@ import type { Asker, Envelope } from './envelope.ts';
 import { kernelFaults } from './faults.ts';
 import { HandlerInquiry } from './inquiry.ts';
 import { faultFor } from './pending-ask.ts';
+import { SET_ASIDE } from './stash.ts';
 import { StreamOutlet } from './streams.ts';
 
 export type AnyHandler = (message: unknown, inquiry?: Inquiry) => unknown;
@@ -24,10 +26,12 @@ function deliverTell(cell: Cell, handler: AnyHandler, message: unknown): void {
   try {
     const result = handler(message);
     if (result instanceof Promise) {
-      result.catch((error: unknown) => cell.signalNow(() => cell.crash(error)));
+      result.catch((error: unknown) => {
+        if (error !== SET_ASIDE) cell.signalNow(() => cell.crash(error));
+      });
     }
   } catch (error) {
-    cell.crash(error);
+    if (error !== SET_ASIDE) cell.crash(error);
   }
 }
 
@@ -88,8 +92,9 @@ function deliverStream(
   }
 }
 
-/** M2. */
+/** M2, M3. */
 function failAsk(cell: Cell, asker: Asker, error: unknown): void {
+  if (error === SET_ASIDE) return;
   asker.fail(faultFor(error, cell.path));
   if (!isFault(error)) cell.crash(error);
 }

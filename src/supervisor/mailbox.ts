@@ -39,6 +39,25 @@ export class Mailbox<Item> {
     this.#length += 1;
   }
 
+  /** Puts an item back at the head. It may take the box past its bound: what comes back has been let in before. */
+  unshift(item: Item): void {
+    if (this.#ring === null) this.#ring = new Array(LENGTH_FIRST);
+    else if (this.#length === this.#ring.length) this.#grow(this.#ring);
+    this.#head = (this.#head - 1) & (this.#ring.length - 1);
+    this.#ring[this.#head] = item;
+    this.#length += 1;
+  }
+
+  /** Takes the newest, from the tail. */
+  pop(): Item | undefined {
+    if (this.#length === 0 || this.#ring === null) return undefined;
+    this.#length -= 1;
+    const slot = (this.#head + this.#length) & (this.#ring.length - 1);
+    const item = this.#ring[slot];
+    this.#ring[slot] = undefined;
+    return item;
+  }
+
   shift(): Item | undefined {
     if (this.#length === 0 || this.#ring === null) return undefined;
     const item = this.#ring[this.#head];

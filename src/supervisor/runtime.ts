@@ -71,6 +71,8 @@ export class Runtime {
   readonly deadLetters = new DeadLetters();
   readonly counters: Counters = { sent: 0, handled: 0, rejected: 0, deadLettered: 0 };
   readonly cells = new Map<number, Cell>();
+  /** The message whose handler is on the stack of this thread. */
+  handling: Envelope | null = null;
   others: OtherThreads | null = null;
   #actorNext: number;
 
