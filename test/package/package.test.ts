@@ -1,6 +1,7 @@
 // The package as other hosts embed it: plain JavaScript and types, nothing of the checkout's tooling.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { importsOf, readExamples } from '../support/kernel-guide.ts';
 import { type InstalledPackage, openInstalledPackage } from './installed-package.ts';
 
 const INSTALL_MS_MAX = 120_000;
@@ -46,6 +47,18 @@ describe('the packed package', () => {
       console.log([actor, call, createActorSystem, protocol].map((one) => typeof one).join());
     `);
     expect(stdout.trim()).toBe('function,function,function,function');
+  });
+
+  test('offers every name that the guide to the kernel imports', async () => {
+    const guide = importsOf(await readExamples());
+    expect([...guide.keys()].sort()).toEqual(['troupe/actors', 'troupe/actors/testkit']);
+    const { stdout } = await troupe.runModule(`
+      for (const entry of ${JSON.stringify([...guide.keys()])}) console.log(JSON.stringify([entry, Object.keys(await import(entry))]));
+    `);
+    for (const line of stdout.trim().split('\n')) {
+      const [entry, names] = JSON.parse(line) as [string, string[]];
+      expect(names, entry).toEqual(expect.arrayContaining([...(guide.get(entry) ?? [])]));
+    }
   });
 
   test('tells its types to a host written in TypeScript', async () => {
