@@ -1,11 +1,12 @@
 // Troupe: the composition root. Storage, then the actor tree, then the HTTP edge; stopped in reverse.
 // Z1 Nothing is half up: what fails to start takes down what was started before it, and says why.
-// Z2 A stop drains first: no new runs, the live ones get DRAIN_MS, then they are stopped and saved as interrupted.
+// Z2 A stop drains first: no new runs, the live ones get DRAIN_MS, then they are stopped and saved as interrupted, while
+//    their readers are still there to hear it.
 // Z3 What forbids to start at all is found before anything is written: a port that is taken, a folder that is in use.
 
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { runs } from './actors/runs/protocol.ts';
+import { runs, STOP_GRACE_MS } from './actors/runs/protocol.ts';
 import { RUN_HOST_MODULES, troupeTree } from './actors/tree.ts';
 import { allowedOrigins } from './http/cors.ts';
 import { assertPortFree } from './http/port.ts';
@@ -47,7 +48,7 @@ export interface Troupe {
 export const PORT_DEFAULT = 12_319;
 const HOST_DEFAULT = '127.0.0.1';
 const RUN_HOSTS_DEFAULT = 2;
-const DRAIN_MS = 3_500;
+const DRAIN_MS = 3_000;
 
 /** Brings the service up. @throws storage_locked, storage_unwritable, storage_newer_version, or what the port refused. */
 export async function createTroupe(options: TroupeOptions): Promise<Troupe> {
@@ -128,7 +129,7 @@ async function stopInOrder(
     // A tree that has failed has nobody to drain; that is no reason not to stop the rest.
     await system
       .named(runs)
-      .ask('drain', { withinMs: DRAIN_MS }, { deadlineMs: DRAIN_MS + 500 })
+      .ask('drain', { withinMs: DRAIN_MS }, { deadlineMs: DRAIN_MS + STOP_GRACE_MS + 500 })
       .catch(() => undefined);
   }
   await edge?.close();

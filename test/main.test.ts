@@ -133,24 +133,23 @@ describe('SIGTERM', () => {
       expect(await service.exited).toEqual({ code: 0, signal: null });
     }));
 
-  test('stops a run that does not end in time; it is saved with the reason', () =>
-    withLiveRun(async ({ service, double, run, dataDir }) => {
+  test('stops a run that does not end in time: its readers hear why, and it is saved', () =>
+    withLiveRun(async ({ service, run, dataDir }) => {
       service.signal('SIGTERM');
-      expect(await service.exited).toEqual({ code: 0, signal: null });
-      await run.reader.rest();
-      await using next = await startService({ dataDir });
-      expect(await next.listed(run.runId)).toMatchObject({ status: 'failed' });
-      const events = await (await next.attach(run.runId)).rest();
+      const [, ...events] = await run.reader.rest();
       expect(orderOf(events).slice(-3)).toEqual(['chunk', 'error', 'close']);
       expect(payloadOf(events, 'error')).toEqual({
         error: 'The service was stopped',
         code: 'service_stopped',
       });
+      expect(await service.exited).toEqual({ code: 0, signal: null });
+      await using next = await startService({ dataDir });
+      expect(await next.listed(run.runId)).toMatchObject({ status: 'failed' });
+      expect(await (await next.attach(run.runId)).rest()).toEqual(events);
       expect(await next.messages('live')).toMatchObject([
         { content: 'Say it' },
         { content: 'Half', metadata: { interrupted: true } },
       ]);
-      double.release();
     }));
 
   test('sent twice stops at once; the run is settled by the next start', () =>

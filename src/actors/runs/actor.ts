@@ -21,6 +21,7 @@ import {
   runHost,
   runMessage,
   runs,
+  STOP_GRACE_MS,
 } from './protocol.ts';
 import { Readers } from './readers.ts';
 import { type LostEnd, recoverRun, settleRecord } from './recovery.ts';
@@ -50,7 +51,7 @@ export const runsActor = actor({
     const sessions = new EphemeralSessions();
     let activity: AgentActivity = { status: 'idle', task: null };
     let isDraining = false;
-    let onDrained: (() => void) | null = null;
+    let onIdle: (() => void) | null = null;
 
     await recoverAll(context, store);
     const sweep = (): void => {
@@ -82,7 +83,16 @@ export const runsActor = actor({
       readers.wake(outcome.run_id);
       activity = { status: outcome.status === 'done' ? 'complete' : outcome.status, task: null };
       live?.onSettled?.(outcome);
-      if (directory.liveCount === 0) onDrained?.();
+      if (directory.liveCount === 0) onIdle?.();
+    };
+
+    /** Resolves when no run is live, or when the time is up. */
+    const idle = (withinMs: number): Promise<void> => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      if (directory.liveCount === 0) resolve();
+      onIdle = resolve;
+      context.after('idle', withinMs, resolve);
+      return promise;
     };
 
     /** R1: the record is flushed, and the run is on its way, when this resolves. */
@@ -186,7 +196,7 @@ export const runsActor = actor({
           readers.wake(run_id);
           return { run_id, cancel_requested: true, status };
         }
-        context.refTo(runHost, live.host).tell('cancel', { run_id });
+        context.refTo(runHost, live.host).tell('cancel', { run_id, cause: 'cancelled' });
         return { run_id, cancel_requested: true, status: record.status };
       },
       steer: async ({ run_id, message, user_id }) => {
@@ -219,13 +229,14 @@ export const runsActor = actor({
           return outcome;
         });
       },
-      drain: ({ withinMs }) => {
+      drain: async ({ withinMs }) => {
         isDraining = true;
-        const drained = Promise.withResolvers<void>();
-        onDrained = drained.resolve;
-        if (directory.liveCount === 0) drained.resolve();
-        context.after('drain', withinMs, drained.resolve);
-        return drained.promise.then(() => ({ liveCount: directory.liveCount }));
+        await idle(withinMs);
+        for (const { runId, host } of directory.live()) {
+          context.refTo(runHost, host).tell('cancel', { run_id: runId, cause: 'service_stopped' });
+        }
+        await idle(STOP_GRACE_MS);
+        return { liveCount: directory.liveCount };
       },
       run_lost: ({ run_id, message }) => {
         const live = directory.find(run_id);

@@ -28,6 +28,10 @@ export class Directory {
     return this.#runs.size;
   }
 
+  live(): Iterable<LiveRun> {
+    return this.#runs.values();
+  }
+
   get sessionCount(): number {
     return new Set(Array.from(this.#runs.values(), ({ sessionId }) => sessionId)).size;
   }

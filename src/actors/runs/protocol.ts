@@ -46,6 +46,8 @@ export const RUN_LIFETIME_MS = 2 * 3600 * 1000;
 export const RUNS_LIVE_MAX = 10_000;
 /** How long a blocking chat waits for its turn; the turn itself goes on. */
 export const CHAT_DEADLINE_MS = 600_000;
+/** What saving the rows of stopped runs may take. */
+export const STOP_GRACE_MS = 1_000;
 const MESSAGE_LENGTH_MAX = 1_000_000;
 const RUN_MESSAGE_LENGTH = 200;
 
@@ -148,6 +150,9 @@ export interface RunOutcome {
   readonly error: RunError | null;
 }
 
+/** Why a turn is ended before it is done. */
+export type StopCause = 'cancelled' | 'service_stopped';
+
 export interface RunError {
   readonly code: string;
   readonly message: string;
@@ -234,7 +239,10 @@ export const runs = protocol('runs', {
   appended: tell<{ readonly run_id: string; readonly seq: number }>(),
   /** The turn is over, its rows and events are saved. */
   settled: call<RunOutcome, void>(),
-  /** Admits no more runs and answers when none is live, or when the time is up. */
+  /**
+   * Admits no more runs and answers when none is live. Those that are live after `withinMs` are stopped: their readers hear
+   * why. What is not settled STOP_GRACE_MS later either is left to the next start.
+   */
   drain: call<{ readonly withinMs: number }, { readonly liveCount: number }>(),
   /** The run's actor crashed: its record and journal are for the directory to settle. */
   run_lost: call<{ readonly run_id: string; readonly message: string }, void>(),
@@ -242,14 +250,14 @@ export const runs = protocol('runs', {
 
 export const runHost = protocol('run-host', {
   begin: call<RunOrder, void>(),
-  cancel: tell<{ readonly run_id: string }>(),
+  cancel: tell<{ readonly run_id: string; readonly cause: StopCause }>(),
   steer: call<{ readonly run_id: string; readonly steer_id: string; readonly message: string }, void>({
     faults: runFaults,
   }),
 });
 
 export const run = protocol('run', {
-  cancel: tell<Record<string, never>>(),
+  cancel: tell<{ readonly cause: StopCause }>(),
   steer: call<{ readonly steer_id: string; readonly message: string }, void>({ faults: runFaults }),
 });
 

@@ -50,8 +50,8 @@ export const runHostActor = actor({
           context.background(report(context, () => context.ask(runs, 'run_lost', { run_id, message })));
         });
       },
-      cancel: ({ run_id }) => {
-        live.get(run_id)?.tell('cancel', {});
+      cancel: ({ run_id, cause }) => {
+        live.get(run_id)?.tell('cancel', { cause });
       },
       steer: ({ run_id, steer_id, message }) => {
         const ref = live.get(run_id);

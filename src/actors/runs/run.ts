@@ -6,14 +6,14 @@
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import type { Ref } from '../../supervisor/protocol.ts';
 import type { completions } from '../providers/protocol.ts';
-import { type RunOrder, run, runs } from './protocol.ts';
+import { type RunOrder, run, runs, type StopCause } from './protocol.ts';
 import { report } from './report.ts';
 import { RunJournal } from './run-journal.ts';
 import { Steering } from './steering.ts';
 import { openRunStore } from './store.ts';
 import { Transcript } from './transcript.ts';
 import { runTurn } from './turn.ts';
-import type { StopCause, TurnScope } from './turn-scope.ts';
+import type { TurnScope } from './turn-scope.ts';
 import { UsageTotals } from './usage.ts';
 
 import '../services.ts';
@@ -66,7 +66,7 @@ export const runActor = actor({
     });
 
     return {
-      cancel: () => cancellation.abort('cancelled' satisfies StopCause),
+      cancel: ({ cause }) => cancellation.abort(cause),
       steer: async ({ steer_id, message }) => {
         steering.accept({ id: steer_id, message, atMs: context.clock.nowMs() });
         journal.say('steer', { id: steer_id, message });

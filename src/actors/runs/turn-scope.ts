@@ -25,8 +25,6 @@ export interface TurnScope {
   readonly signal: AbortSignal;
 }
 
-export type StopCause = 'cancelled' | 'service_stopped';
-
 /** The scope once the model is known. */
 export interface RoutedTurn extends TurnScope {
   readonly route: ModelRoute;

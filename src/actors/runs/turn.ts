@@ -27,15 +27,10 @@ import {
   type ChatRequest,
   type RunOutcome,
   runFaults,
+  type StopCause,
 } from './protocol.ts';
 import { runToolLoop } from './tool-loop.ts';
-import {
-  checkNotStopped,
-  type RoutedTurn,
-  type StopCause,
-  type TurnScope,
-  TurnStopped,
-} from './turn-scope.ts';
+import { checkNotStopped, type RoutedTurn, type TurnScope, TurnStopped } from './turn-scope.ts';
 
 /** Turns that name no channel are filed under this one. */
 const CHANNEL_DEFAULT = '_default';
