@@ -3,6 +3,7 @@
 // M2 SIGTERM and SIGINT drain and stop within STOP_MAX_MS; a second signal stops at once.
 
 import './heap-policy.ts';
+import { resolve } from 'node:path';
 import { errorText } from './std/errors.ts';
 import { LOG_LEVELS, type LogLevel } from './std/log.ts';
 import { createTroupe, PORT_DEFAULT, type Troupe } from './troupe.ts';
@@ -22,7 +23,7 @@ try {
   const troupe = await createTroupe({ ...settings, environment: process.env });
   // Before the line below: whoever reads it may send a signal at once.
   stopOnSignals(troupe);
-  console.log(`Troupe ${troupe.version} is ready at ${troupe.url} (data in ${settings.dataDir})`);
+  console.log(`Troupe ${troupe.version} is ready at ${troupe.url} (data in ${resolve(settings.dataDir)})`);
   void troupe.terminated.then(async (reason) => {
     if (reason.kind === 'stopped') return;
     console.error(`Troupe ended: ${reason.kind === 'crashed' ? reason.message : reason.kind}`);
