@@ -16,6 +16,7 @@
 import type { Clock } from '../std/clock.ts';
 import type { RandomSource } from '../std/ids.ts';
 import type { Log } from '../std/log.ts';
+import type { Forwarding } from './forwarding.ts';
 import type { MailboxPolicy } from './mailbox.ts';
 import type {
   Address,
@@ -56,7 +57,7 @@ export type Handlers<P extends Protocol> = {
 export type Setup<P extends Protocol, Args> = (
   context: ActorContext<P>,
   args: Args,
-) => Handlers<P> | Promise<Handlers<P>>;
+) => Handlers<P> | Forwarding | Promise<Handlers<P> | Forwarding>;
 
 /** A behaviour that can be started on any thread: `module` and `exportName` are how a worker finds it. */
 export interface Behaviour<P extends Protocol, Args> {
@@ -123,6 +124,11 @@ export interface Terminated {
   readonly reason: TerminationReason;
 }
 
+export interface TimerOptions {
+  /** The timer keeps a resident from being passivated, as `hold` does. A resident's other timers end with its residency. */
+  readonly holds?: boolean;
+}
+
 export interface ActorContext<P extends Protocol = Protocol> {
   readonly path: string;
   readonly address: Address;
@@ -175,7 +181,7 @@ export interface ActorContext<P extends Protocol = Protocol> {
   /** Background work that must not fail: its failure crashes this actor. */
   background(work: Promise<unknown>): void;
   /** One timer per key: setting a key again replaces its timer. Returns a cancel. */
-  after(key: string, delayMs: number, fire: () => void): () => void;
+  after(key: string, delayMs: number, fire: () => void, options?: TimerOptions): () => void;
   every(key: string, intervalMs: number, fire: () => void): () => void;
   /**
    * Calls back whenever no message has come for that long; mail starts the time anew, timers and piped results do not.
@@ -190,6 +196,8 @@ export interface ActorContext<P extends Protocol = Protocol> {
   stash(): never;
   /** Puts what was set aside back at the head of the mailbox, in order. */
   unstashAll(): void;
+  /** Keeps a resident from being passivated until it is released (see residents.ts); nothing to any other actor. */
+  hold(): () => void;
   /** Runs when this incarnation ends for whatever reason but a kill or a lost thread; awaited within the child's shutdownMs. */
   onStop(clean: (reason: TerminationReason) => void | Promise<void>): void;
 }

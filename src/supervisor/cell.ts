@@ -14,11 +14,13 @@ import {
   Children,
   type ChildrenOwner,
   type ChildSpec,
+  type Heir,
   SHUTDOWN_DEFAULT_MS,
 } from './children.ts';
 import { Context } from './context.ts';
 import { type AnyHandler, deliver } from './delivery.ts';
 import type { Envelope, Owner } from './envelope.ts';
+import { CLOSED, type Door, Forwarding, MARK } from './forwarding.ts';
 import { MAILBOX_DEFAULT, Mailbox } from './mailbox.ts';
 import type { Address, Protocol } from './protocol.ts';
 import type { ReceiveTimeout } from './receive-timeout.ts';
@@ -31,6 +33,8 @@ export interface ParentHandle {
   readonly thread: number;
   childStarted(actor: number): void;
   childEnded(actor: number, reason: TerminationReason): void;
+  /** Takes the mail that an ending child has not come to; it is refused when there is no heir. */
+  readonly heir?: Heir | undefined;
 }
 
 type State =
@@ -61,6 +65,8 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
   #handlers = NO_HANDLERS;
   #lifetime: AbortController | null = null;
   #children: Children | null = null;
+  /** Takes the mail instead of the mailbox: that of a forwarding actor, and that of a cell that ends (see forwarding.ts). */
+  #door: Door | null = null;
   /** Settled when an asynchronous setup has; null when there is none under way. */
   #setup: Promise<void> | null = null;
   #stopHooks: StopHook[] | null = null;
@@ -96,7 +102,7 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
 
   /** Of what is not handled yet, the stash included. */
   get mailboxLength(): number {
-    return this.#mailbox.length + (this.#stash?.length ?? 0);
+    return this.#mailbox.length + (this.#stash?.length ?? 0) + (this.#door?.heldLength ?? 0);
   }
 
   get hasMail(): boolean {
@@ -211,11 +217,13 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
   // ---- Mail
 
   post(envelope: Envelope): boolean {
+    if (this.#door !== null) return this.#door.take(this, envelope);
+    return this.receive(envelope);
+  }
+
+  /** Puts it into this cell's own mailbox, or refuses it. */
+  receive(envelope: Envelope): boolean {
     this.runtime.counters.sent += 1;
-    if (this.isEnding) {
-      this.runtime.refuse(this.path, envelope, 'terminated');
-      return false;
-    }
     if (!this.#admit(this.#mailbox, envelope)) return false;
     this.runtime.scheduler.schedule(this);
     return true;
@@ -289,6 +297,12 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
   #handle(envelope: Envelope): void {
     const handler = this.#handlers[envelope.name];
     if (handler === undefined) {
+      if (envelope.kind === 'call' && envelope.name === MARK) {
+        this.runtime.counters.handled += 1;
+        envelope.asker.reply(true);
+        envelope.origin?.settled();
+        return;
+      }
       // The sender's mistake, which must not cost this actor its state and its other mail.
       this.runtime.log.warn(
         { actor: this.path, message: envelope.name },
@@ -314,13 +328,25 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
     }
   }
 
-  #run(handlers: Handlers<Protocol>): void {
+  #run(handlers: Handlers<Protocol> | Forwarding): void {
     if (this.#state.kind !== 'starting') return;
     if (typeof handlers !== 'object') throw new Error(`the setup of ${this.path} returned no handlers`);
-    this.#handlers = handlers as unknown as Readonly<Record<string, AnyHandler>>;
+    const isForwarding = handlers instanceof Forwarding;
+    this.#handlers = (isForwarding ? handlers.handlers : handlers) as Readonly<Record<string, AnyHandler>>;
     this.#state = { kind: 'running' };
     this.parent.childStarted(this.actor);
+    if (isForwarding) this.#forward(handlers);
     if (this.#mailbox.length > 0) this.runtime.scheduler.schedule(this);
+  }
+
+  /** What came before goes first. */
+  #forward(forwarding: Forwarding): void {
+    const door = forwarding.open(this);
+    this.#door = door;
+    for (const envelope of [...this.#mailbox.drain()]) {
+      this.runtime.counters.sent -= 1; // counted again by whoever takes it
+      door.take(this, envelope);
+    }
   }
 
   // ---- The end
@@ -336,12 +362,17 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
   /** From here on nothing comes in, and nothing that the context handed out calls back. */
   #close(reason: TerminationReason): void {
     this.#state = { kind: 'stopping', reason };
+    this.#door = CLOSED;
     this.#lifetime?.abort();
     const ending = this.#ending;
     this.#ending = null;
     for (const clean of ending ?? []) clean();
     this.unstashAll();
-    for (const envelope of this.#mailbox.drain()) this.runtime.refuse(this.path, envelope, 'terminated');
+    const { heir } = this.parent;
+    for (const envelope of this.#mailbox.drain()) {
+      if (heir === undefined) this.runtime.refuse(this.path, envelope, 'terminated');
+      else heir(this, envelope);
+    }
   }
 
   /** L3, L4. Never rejects: a failing hook is logged, the end goes on. */

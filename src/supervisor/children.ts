@@ -11,6 +11,8 @@ import type { Clock, Timer } from '../std/clock.ts';
 import { errorText } from '../std/errors.ts';
 import type { RandomSource } from '../std/ids.ts';
 import type { Behaviour, ChildOptions, Supervision, TerminationReason } from './actor.ts';
+import type { Cell } from './cell.ts';
+import type { Envelope } from './envelope.ts';
 import type { Protocol } from './protocol.ts';
 import { RestartBudget, restartedWith, SUPERVISION_DEFAULT, shouldRestart } from './supervision.ts';
 
@@ -36,6 +38,17 @@ export function child<P extends Protocol, Args>(
   options: ChildOptions,
 ): ChildSpec {
   return { behaviour, args, options };
+}
+
+/** Takes the mail that a child of this thread has not come to when it ends. */
+export type Heir = (child: Cell, envelope: Envelope) => void;
+
+/** Hears what becomes of the children, before anybody else does; a forwarding actor's way to know whom to send mail to. */
+export interface ChildrenObserver {
+  started(id: string, handle: ChildHandle): void;
+  ended(id: string): void;
+  /** It will not be started again: its id is free. */
+  forgotten(id: string): void;
 }
 
 export interface ChildrenOwner {
@@ -78,6 +91,8 @@ export class Children {
   readonly #byActor = new Map<number, Child>();
   readonly #startWaiters = new Map<string, { resolve: () => void; reject: (error: Error) => void }[]>();
   readonly #restartTimers = new Set<Timer>();
+  observer: ChildrenObserver | null = null;
+  heir: Heir | undefined = undefined;
   #supervision: Supervision = SUPERVISION_DEFAULT;
   #budget = new RestartBudget(SUPERVISION_DEFAULT);
   #isClosed = false;
@@ -105,6 +120,11 @@ export class Children {
       restarts,
       lastFailure,
     }));
+  }
+
+  /** Null while there is no incarnation of it. */
+  handleOf(id: string): ChildHandle | null {
+    return this.#byId.get(id)?.handle ?? null;
   }
 
   has(id: string): boolean {
@@ -155,6 +175,7 @@ export class Children {
     const record = this.#byActor.get(actor);
     if (record === undefined) return;
     record.isStarted = true;
+    if (record.handle !== null) this.observer?.started(record.spec.options.id, record.handle);
     for (const { resolve } of this.#takeWaiters(record)) resolve();
   }
 
@@ -165,6 +186,7 @@ export class Children {
     this.#byActor.delete(actor);
     record.handle = null;
     record.isStarted = false;
+    this.observer?.ended(record.spec.options.id);
     if (reason.kind === 'crashed' || reason.kind === 'thread_lost') record.lastFailure = reason.message;
     if (record.stopping !== null) {
       record.stopping.killTimer.cancel();
@@ -296,6 +318,7 @@ export class Children {
 
   #forget(record: Child): void {
     this.#byId.delete(record.spec.options.id);
+    this.observer?.forgotten(record.spec.options.id);
     for (const { reject } of this.#takeWaiters(record)) {
       reject(new Error(`child ${record.spec.options.id} ended while it was starting: ${record.lastFailure}`));
     }

@@ -11,6 +11,7 @@ import type {
   Terminated,
   TerminationReason,
   ThreadServices,
+  TimerOptions,
 } from './actor.ts';
 import type { Cell } from './cell.ts';
 import type {
@@ -33,6 +34,7 @@ export class Context<P extends Protocol> implements ActorContext<P> {
   #self: Ref<P> | null = null;
   #log: Log | null = null;
   #timers: Map<string, Timer> | null = null;
+  #holds = 0;
 
   constructor(cell: Cell) {
     this.#cell = cell;
@@ -71,6 +73,11 @@ export class Context<P extends Protocol> implements ActorContext<P> {
 
   get services(): ThreadServices {
     return this.#cell.runtime.services;
+  }
+
+  /** Pieces of work that keep this actor resident. */
+  get holds(): number {
+    return this.#holds;
   }
 
   supervise(supervision: Supervision): void {
@@ -150,29 +157,46 @@ export class Context<P extends Protocol> implements ActorContext<P> {
   }
 
   pipe<T>(work: Promise<T>, onDone: (value: T) => void, onFailed?: (error: unknown) => void): void {
+    this.#holds += 1;
     work.then(
-      (value) => this.#signal(() => onDone(value)),
+      (value) =>
+        this.#signal(() => {
+          this.#holds -= 1;
+          onDone(value);
+        }),
       (error: unknown) =>
-        this.#signal(() => (onFailed === undefined ? this.#cell.crash(error) : onFailed(error))),
+        this.#signal(() => {
+          this.#holds -= 1;
+          if (onFailed === undefined) this.#cell.crash(error);
+          else onFailed(error);
+        }),
     );
   }
 
   background(work: Promise<unknown>): void {
-    work.catch((error: unknown) => this.#signal(() => this.#cell.crash(error)));
+    this.#holds += 1;
+    work.then(
+      () => {
+        this.#holds -= 1;
+      },
+      (error: unknown) => this.#signal(() => this.#cell.crash(error)),
+    );
   }
 
-  after(key: string, delayMs: number, fire: () => void): () => void {
+  after(key: string, delayMs: number, fire: () => void, { holds = false }: TimerOptions = {}): () => void {
     if (this.#cell.isEnding) return () => undefined;
     const timers = this.#timerMap();
     timers.get(key)?.cancel();
-    const timer = this.clock.startTimer(delayMs, () =>
+    const started = this.clock.startTimer(delayMs, () =>
       this.#signal(() => {
         // Replaced or cancelled between its firing and this signal: then it must not run.
         if (timers.get(key) !== timer) return;
         timers.delete(key);
+        timer.cancel();
         fire();
       }),
     );
+    const timer = holds ? releasing(started, this.hold()) : started;
     timers.set(key, timer);
     return () => {
       timer.cancel();
@@ -210,6 +234,15 @@ export class Context<P extends Protocol> implements ActorContext<P> {
     this.#cell.unstashAll();
   }
 
+  hold(): () => void {
+    let isHeld = true;
+    this.#holds += 1;
+    return () => {
+      if (isHeld) this.#holds -= 1;
+      isHeld = false;
+    };
+  }
+
   onStop(clean: (reason: TerminationReason) => void | Promise<void>): void {
     this.#cell.onStop(clean);
   }
@@ -232,4 +265,13 @@ export class Context<P extends Protocol> implements ActorContext<P> {
     }
     return this.#timers;
   }
+}
+
+function releasing(timer: Timer, release: () => void): Timer {
+  return {
+    cancel: () => {
+      timer.cancel();
+      release();
+    },
+  };
 }

@@ -8,6 +8,8 @@ export type Refusal =
   | 'link_full'
   | 'thread_lost' // on its way to a thread that died
   | 'not_plain' // could not cross to another thread
+  | 'routee_down' // a router had nobody for it
+  | 'not_activated' // a resident's setup failed, or it ended without having handled anything
   | 'not_understood'; // the target has no handler for it
 
 export interface DeadLetter {

@@ -139,7 +139,7 @@ export class Runtime {
   }
 
   refTo(address: Address, owner: Owner | null): ActorRef {
-    return new ActorRef(this.#targetOf(address), this.deadlines, owner);
+    return new ActorRef(this.targetOf(address), this.deadlines, owner);
   }
 
   named(name: string, owner: Owner | null): ActorRef {
@@ -148,7 +148,7 @@ export class Runtime {
       address: null,
       post: (envelope) => {
         const address = this.registry.find(name);
-        if (address !== undefined) return this.#targetOf(address).post(envelope);
+        if (address !== undefined) return this.targetOf(address).post(envelope);
         this.counters.sent += 1;
         this.refuse(name, envelope, 'unknown_name');
         return false;
@@ -201,7 +201,7 @@ export class Runtime {
     return true;
   }
 
-  #targetOf(address: Address): Target {
+  targetOf(address: Address): Target {
     if (address.thread !== this.thread && this.others !== null) return this.others.target(address);
     const cell = this.cells.get(address.actor);
     return cell ?? this.#nobody(address);
@@ -225,6 +225,7 @@ function parentOf(cell: Cell): ParentHandle {
     thread: cell.runtime.thread,
     childStarted: (actor) => cell.signalNow(() => cell.children.onStarted(actor)),
     childEnded: (actor, reason) => cell.signalNow(() => cell.children.onEnded(actor, reason)),
+    heir: cell.children.heir,
   };
 }
 
@@ -232,7 +233,7 @@ function pathOf(id: string, parent: Cell): string {
   return parent.path === '' ? id : `${parent.path}/${id}`;
 }
 
-function nameOf(spec: ChildSpec): string | null {
+export function nameOf(spec: ChildSpec): string | null {
   const { name } = spec.options;
   if (name === undefined) return null;
   return name === true ? spec.behaviour.protocol.name : name;
@@ -241,6 +242,8 @@ function nameOf(spec: ChildSpec): string | null {
 function faultOf(refusal: Refusal, target: string): ReturnType<typeof kernelFaults.actor_terminated> {
   switch (refusal) {
     case 'unknown_name':
+    case 'routee_down':
+    case 'not_activated':
       return kernelFaults.actor_unavailable(`${target} is not there at the moment`);
     case 'mailbox_full':
     case 'dropped_oldest':

@@ -9,7 +9,7 @@ import type { ParentHandle } from '../cell.ts';
 import type { ChildHandle, ChildSpec } from '../children.ts';
 import type { Address, Protocol } from '../protocol.ts';
 import type { Target } from '../ref.ts';
-import { MAIN_THREAD, type OtherThreads, type Runtime } from '../runtime.ts';
+import { MAIN_THREAD, nameOf, type OtherThreads, type Runtime } from '../runtime.ts';
 import { Link } from './link.ts';
 import { loadBehaviour } from './load-behaviour.ts';
 import type { BehaviourLoader } from './thread-starter.ts';
@@ -109,7 +109,9 @@ export class Remote implements OtherThreads {
     const thread = typeof placement === 'object' ? this.#source.threadFor(placement.thread) : MAIN_THREAD;
     const { module, exportName } = spec.behaviour as Behaviour<Protocol, unknown>;
     // The child is no longer placed: where it arrives is where it lives.
-    const { placement: _placement, ...options } = spec.options;
+    const { placement: _placement, name: _name, ...rest } = spec.options;
+    const name = nameOf(spec);
+    const options = name === null ? rest : { ...rest, name };
     const order: SpawnOrder = { actor, path, module, exportName, args: spec.args, options };
     this.#children.set(actor, { thread, parent });
     this.#signal(thread, { kind: 'spawn', order });
