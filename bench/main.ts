@@ -1,11 +1,12 @@
-// Bench: `npm run bench -- NAME`. One file a question; each prints a table and one JSON line, and keeps its last result.
+// Bench: `npm run bench -- NAME [options]`. One file a question; each prints a table and one JSON line, and keeps its last result.
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import type { BenchReport } from './report.ts';
 import { printReport } from './report.ts';
 
-const benches: Readonly<Record<string, () => Promise<BenchReport>>> = {
+const benches: Readonly<Record<string, (args: readonly string[]) => Promise<BenchReport>>> = {
+  kernel: async (args) => (await import('./kernel.ts')).benchKernel(args),
   runs: async () => (await import('./runs.ts')).benchRuns(),
 };
 
@@ -16,7 +17,7 @@ if (bench === undefined) {
   process.exit(2);
 }
 
-const report = await bench();
+const report = await bench(process.argv.slice(3));
 const result = {
   bench: name,
   measuredAt: new Date().toISOString(),
@@ -24,6 +25,7 @@ const result = {
   ...report,
 };
 printReport(result);
+if (report.isKept === false) process.exit();
 const folder = new URL('./results/', import.meta.url);
 await mkdir(folder, { recursive: true });
 await writeFile(new URL(`${name}.json`, folder), `${JSON.stringify(result, null, 2)}\n`);

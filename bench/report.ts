@@ -2,6 +2,8 @@
 
 export interface Figure {
   readonly what: string;
+  /** Who was measured, where there are several. */
+  readonly by?: string;
   readonly unit: string;
   /** Over the rounds. */
   readonly median: number;
@@ -17,13 +19,17 @@ export interface BenchReport {
   readonly figures: readonly Figure[];
   /** What these figures do not say. */
   readonly notMeasured: readonly string[];
+  /** Under which they were measured. */
+  readonly conditions?: readonly string[];
+  /** False for a run whose figures say nothing: it is shown, and not kept as the last result. */
+  readonly isKept?: boolean;
 }
 
 export function figure(
   what: string,
   unit: string,
   values: readonly number[],
-  options: { readonly target?: number; readonly moreIsBetter?: boolean } = {},
+  options: { readonly by?: string; readonly target?: number; readonly moreIsBetter?: boolean } = {},
 ): Figure {
   const sorted = [...values].sort((a, b) => a - b);
   return {
@@ -48,8 +54,8 @@ export function printReport(
   console.log(`${result.bench} — ${result.machine}\n`);
   console.table(
     Object.fromEntries(
-      result.figures.map(({ what, unit, median, min, max, rounds, target, moreIsBetter }) => [
-        what,
+      result.figures.map(({ what, by, unit, median, min, max, rounds, target, moreIsBetter }) => [
+        by === undefined ? what : `${what} · ${by}`,
         {
           unit,
           median,
@@ -63,10 +69,12 @@ export function printReport(
       ]),
     ),
   );
+  for (const condition of result.conditions ?? []) console.log(condition);
   console.log(`Not measured: ${result.notMeasured.join('; ')}.`);
   console.log(JSON.stringify(result));
 }
 
+/** Two decimals, or two digits of what is below one. */
 function round(value: number): number {
-  return Math.round(value * 100) / 100;
+  return Math.abs(value) < 1 ? Number(value.toPrecision(2)) : Math.round(value * 100) / 100;
 }
