@@ -176,6 +176,11 @@ export interface ActorContext<P extends Protocol = Protocol> {
 
   /** Calls back exactly once when the target's incarnation has ended, at once when it already has. Returns an unwatch. */
   watch(target: Ref<Protocol> | Address, onTerminated: (terminated: Terminated) => void): () => void;
+  /**
+   * Two lives in one: when either ends other than by `stopped`, the other one crashes with that reason. What a restart makes
+   * of them is their supervisors' business. Returns an unlink.
+   */
+  link(target: Ref<Protocol> | Address): () => void;
   /** Runs `onSettled` as a message of this actor when the promise settles; the actor's failure handling applies to it. */
   pipe<T>(work: Promise<T>, onDone: (value: T) => void, onFailed?: (error: unknown) => void): void;
   /** Background work that must not fail: its failure crashes this actor. */

@@ -156,6 +156,16 @@ export class Context<P extends Protocol> implements ActorContext<P> {
     };
   }
 
+  link(target: Ref<Protocol> | Address): () => void {
+    const address = addressOf(target);
+    if (address === null)
+      throw new Error(`a name cannot be linked to (${target.path}): link to the actor that bears it`);
+    const cell = this.#cell;
+    if (cell.isEnding) return () => undefined;
+    cell.runtime.links.link(cell, address);
+    return () => cell.runtime.links.unlink(cell, address);
+  }
+
   pipe<T>(work: Promise<T>, onDone: (value: T) => void, onFailed?: (error: unknown) => void): void {
     this.#holds += 1;
     work.then(

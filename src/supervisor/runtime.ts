@@ -13,6 +13,7 @@ import { DeadLetters, isRejection, type Refusal } from './dead-letters.ts';
 import { Deadlines } from './deadlines.ts';
 import type { Envelope, Owner } from './envelope.ts';
 import { kernelFaults } from './faults.ts';
+import { type LinkNotice, Links } from './links.ts';
 import type { Address } from './protocol.ts';
 import { ActorRef, type Target } from './ref.ts';
 import { Registry } from './registry.ts';
@@ -41,6 +42,8 @@ export interface OtherThreads {
     parent: ParentHandle,
   ): ChildHandle;
   watch(address: Address, onTerminated: (reason: TerminationReason) => void): () => void;
+  /** Passes on what a link's end here tells the other one; false when that thread is gone. */
+  notify(thread: number, notice: LinkNotice): boolean;
   nameTaken(name: string, address: Address): void;
   nameFreed(name: string, address: Address): void;
   /** Mail that waits here for a link's credit. */
@@ -74,6 +77,7 @@ export class Runtime {
   /** The message whose handler is on the stack of this thread. */
   handling: Envelope | null = null;
   others: OtherThreads | null = null;
+  readonly links = new Links(this);
   #actorNext: number;
 
   constructor(options: RuntimeOptions) {

@@ -7,6 +7,7 @@
 import type { Behaviour, Placement, TerminationReason } from '../actor.ts';
 import type { ParentHandle } from '../cell.ts';
 import type { ChildHandle, ChildSpec } from '../children.ts';
+import type { LinkNotice } from '../links.ts';
 import type { Address, Protocol } from '../protocol.ts';
 import type { Target } from '../ref.ts';
 import { MAIN_THREAD, nameOf, type OtherThreads, type Runtime } from '../runtime.ts';
@@ -141,6 +142,12 @@ export class Remote implements OtherThreads {
     };
   }
 
+  notify(thread: number, notice: LinkNotice): boolean {
+    const link = this.#linkTo(thread);
+    link?.signal(notice);
+    return link !== undefined;
+  }
+
   nameTaken(name: string, address: Address): void {
     this.#announce({ kind: 'name_taken', name, address });
   }
@@ -157,6 +164,7 @@ export class Remote implements OtherThreads {
     const link = this.#links.get(thread);
     this.#links.delete(thread);
     link?.lose(message);
+    this.#runtime.links.threadLost(thread, message);
     for (const [watch, { thread: watched, onTerminated }] of [...this.#watches]) {
       if (watched === thread && this.#watches.delete(watch)) onTerminated(reason);
     }
@@ -203,6 +211,11 @@ export class Remote implements OtherThreads {
         watch?.onTerminated(frame.reason);
         return;
       }
+      case 'link':
+      case 'unlink':
+      case 'link_exit':
+        this.#runtime.links.take(frame);
+        return;
       case 'name_taken':
         this.#nameTaken(frame.name, frame.address, link);
         return;

@@ -4,6 +4,7 @@
 
 import type { FaultOnWire } from '../../std/errors.ts';
 import type { ChildOptions, TerminationReason } from '../actor.ts';
+import type { LinkNotice } from '../links.ts';
 import type { Address } from '../protocol.ts';
 import type { Counters } from '../runtime.ts';
 
@@ -65,6 +66,7 @@ export interface ThreadHealth {
 }
 
 export type SignalFrame =
+  | LinkNotice
   | { readonly kind: 'spawn'; readonly order: SpawnOrder }
   | { readonly kind: 'stop'; readonly actor: number }
   | { readonly kind: 'kill'; readonly actor: number }
