@@ -124,6 +124,8 @@ function faultOfStatus(
   return providerFaults.provider_rejected(text);
 }
 
+/** It had answered, or was about to. */
+const CUT_CODES: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 const SILENCE_CODES: ReadonlySet<string> = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
 
 function faultOfConnection(error: unknown, context: FailureContext): Fault {
@@ -146,10 +148,10 @@ function faultOfConnection(error: unknown, context: FailureContext): Fault {
     });
   }
   const why = code ?? textOrNull((causes.at(-1) as Error | undefined)?.message) ?? 'no connection';
-  return providerFaults.provider_unreachable(
-    clean(`${connection.provider} is not reachable: ${why}`, connection),
-    { retryable },
-  );
+  const what = code != null && CUT_CODES.has(code) ? 'closed the connection' : 'is not reachable';
+  return providerFaults.provider_unreachable(clean(`${connection.provider} ${what}: ${why}`, connection), {
+    retryable,
+  });
 }
 
 /** Retry-After in seconds or as a date, or `retry-after-ms`; null when the provider does not say. */
