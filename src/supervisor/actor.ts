@@ -17,6 +17,7 @@ import type { Clock } from '../std/clock.ts';
 import type { RandomSource } from '../std/ids.ts';
 import type { Log } from '../std/log.ts';
 import type { Forwarding } from './forwarding.ts';
+import type { Introspection } from './introspection/contract.ts';
 import type { MailboxPolicy } from './mailbox.ts';
 import type {
   Address,
@@ -140,6 +141,11 @@ export interface ActorContext<P extends Protocol = Protocol> {
   readonly signal: AbortSignal;
   /** What the thread's bootstrap put up for its actors (storage handles, settings): shared by reference, same thread only. */
   readonly services: ThreadServices;
+
+  /** A look at the whole system; actors on the main thread only. @throws elsewhere */
+  readonly introspection: Introspection;
+  /** Lets `getState` see what `expose` answers: plain data, without what nobody should see. Not called unless asked for. */
+  exposeState(expose: () => unknown): void;
 
   /** How this actor's children are supervised; SUPERVISION_DEFAULT until it is called. */
   supervise(supervision: Supervision): void;

@@ -1,5 +1,5 @@
 // Cell: one incarnation of an actor. It owns the mailbox, the lifecycle and everything that dies with the incarnation.
-// L1 starting -> running -> stopping -> terminated, and never back; a restart is a new cell.
+// L1 starting -> running <-> suspended -> stopping -> terminated, otherwise never back; a restart is a new cell.
 // L2 Signals (ends of children and of watched actors, timers, piped results, stop) have a lane of their own that is
 //    served before mail and has no bound: each is the answer to something this actor itself set going.
 // L3 When it stops, its mail is refused, the asks that it works on fail and the asks that it made are cancelled, its children
@@ -14,13 +14,15 @@ import {
   Children,
   type ChildrenOwner,
   type ChildSpec,
+  type ChildTrouble,
   type Heir,
   SHUTDOWN_DEFAULT_MS,
 } from './children.ts';
 import { Context } from './context.ts';
-import { type AnyHandler, deliver } from './delivery.ts';
+import { deliver } from './delivery.ts';
 import type { Envelope, Owner } from './envelope.ts';
 import { CLOSED, type Door, Forwarding, MARK } from './forwarding.ts';
+import type { HandlerTable } from './introspection/tracer.ts';
 import { MAILBOX_DEFAULT, Mailbox } from './mailbox.ts';
 import type { Address, Protocol } from './protocol.ts';
 import type { ReceiveTimeout } from './receive-timeout.ts';
@@ -40,12 +42,13 @@ export interface ParentHandle {
 type State =
   | { readonly kind: 'starting' }
   | { readonly kind: 'running' }
+  | { readonly kind: 'suspended' }
   | { readonly kind: 'stopping'; readonly reason: TerminationReason }
   | { readonly kind: 'terminated'; readonly reason: TerminationReason };
 
 type StopHook = (reason: TerminationReason) => void | Promise<void>;
 
-const NO_HANDLERS: Readonly<Record<string, AnyHandler>> = {};
+const NO_HANDLERS: HandlerTable = {};
 const SIGNALS = { lengthMax: Number.POSITIVE_INFINITY, whenFull: 'reject' } as const;
 
 export class Cell implements Runnable, Target, ChildHandle, Owner {
@@ -125,6 +128,10 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
     return this.#children;
   }
 
+  forEachTroubledChild(visit: (child: ChildTrouble) => void): void {
+    this.#children?.forEachTroubled(visit);
+  }
+
   childViews(): ReturnType<Children['views']> {
     return this.#children?.views() ?? [];
   }
@@ -180,6 +187,27 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
       'actor crashed',
     );
     this.#end({ kind: 'crashed', message });
+  }
+
+  /** Mail waits from now on; signals do not. False when it is not running. */
+  suspend(): boolean {
+    if (this.#state.kind === 'running') this.#state = { kind: 'suspended' };
+    return this.#state.kind === 'suspended';
+  }
+
+  resume(): boolean {
+    if (this.#state.kind === 'suspended') {
+      this.#state = { kind: 'running' };
+      if (this.#mailbox.length > 0) this.runtime.scheduler.schedule(this);
+    }
+    return this.#state.kind === 'running';
+  }
+
+  /** Replaces its handlers, as a trace does. False when it has none. */
+  interpose(change: (current: HandlerTable) => HandlerTable): boolean {
+    if (this.#state.kind !== 'running' && this.#state.kind !== 'suspended') return false;
+    this.#handlers = change(this.#handlers);
+    return true;
   }
 
   onStop(clean: StopHook): void {
@@ -332,7 +360,7 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
     if (this.#state.kind !== 'starting') return;
     if (typeof handlers !== 'object') throw new Error(`the setup of ${this.path} returned no handlers`);
     const isForwarding = handlers instanceof Forwarding;
-    this.#handlers = (isForwarding ? handlers.handlers : handlers) as Readonly<Record<string, AnyHandler>>;
+    this.#handlers = (isForwarding ? handlers.handlers : handlers) as HandlerTable;
     this.#state = { kind: 'running' };
     this.parent.childStarted(this.actor);
     if (isForwarding) this.#forward(handlers);
@@ -421,6 +449,9 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
       random: this.runtime.random,
       launch: (spec: ChildSpec) => this.runtime.launch(spec, this),
       crash: (message) => this.crash(new Error(message)),
+      restarted: () => {
+        this.runtime.counters.restarts += 1;
+      },
     };
   }
 }

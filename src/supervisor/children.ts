@@ -56,6 +56,7 @@ export interface ChildrenOwner {
   readonly random: RandomSource;
   launch(spec: ChildSpec): ChildHandle;
   crash(message: string): void;
+  restarted(): void;
 }
 
 export interface ChildView {
@@ -63,6 +64,12 @@ export interface ChildView {
   readonly actor: number | null;
   readonly restarts: number;
   readonly lastFailure: string | null;
+}
+
+/** A child that was started again, failed before, or is down at the moment. */
+export interface ChildTrouble extends ChildView {
+  /** Null while it waits to be started again. */
+  readonly thread: number | null;
 }
 
 interface Child {
@@ -125,6 +132,14 @@ export class Children {
   /** Null while there is no incarnation of it. */
   handleOf(id: string): ChildHandle | null {
     return this.#byId.get(id)?.handle ?? null;
+  }
+
+  forEachTroubled(visit: (child: ChildTrouble) => void): void {
+    for (const { spec, handle, restart, restarts, lastFailure } of this.#byId.values()) {
+      if (handle === null ? restart === null : restarts === 0 && lastFailure === null) continue;
+      const { actor = null, thread = null } = handle ?? {};
+      visit({ id: spec.options.id, actor, thread, restarts, lastFailure });
+    }
   }
 
   has(id: string): boolean {
@@ -282,6 +297,7 @@ export class Children {
 
   #relaunch(record: Child): void {
     record.restarts += 1;
+    this.#owner.restarted();
     this.#launch(record);
   }
 

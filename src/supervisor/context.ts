@@ -14,6 +14,7 @@ import type {
   TimerOptions,
 } from './actor.ts';
 import type { Cell } from './cell.ts';
+import type { Introspection } from './introspection/contract.ts';
 import type {
   Address,
   AskOptions,
@@ -78,6 +79,17 @@ export class Context<P extends Protocol> implements ActorContext<P> {
   /** Pieces of work that keep this actor resident. */
   get holds(): number {
     return this.#holds;
+  }
+
+  get introspection(): Introspection {
+    const { introspection } = this.#cell.runtime;
+    if (introspection === null)
+      throw new Error(`${this.path} is not on the main thread: it cannot look at the system`);
+    return introspection;
+  }
+
+  exposeState(expose: () => unknown): void {
+    this.#cell.runtime.exposed.set(this.#cell, expose);
   }
 
   supervise(supervision: Supervision): void {

@@ -16,6 +16,8 @@ export { actor } from './actor.ts';
 export { type ChildSpec, child } from './children.ts';
 export type { DeadLetter, Refusal } from './dead-letters.ts';
 export { kernelFaults } from './faults.ts';
+export type * from './introspection/contract.ts';
+export { introspectionFaults } from './introspection/contract.ts';
 export { MAILBOX_DEFAULT, type MailboxPolicy } from './mailbox.ts';
 export * from './protocol.ts';
 export { SUPERVISION_DEFAULT } from './supervision.ts';

@@ -13,6 +13,8 @@ import { DeadLetters, isRejection, type Refusal } from './dead-letters.ts';
 import { Deadlines } from './deadlines.ts';
 import type { Envelope, Owner } from './envelope.ts';
 import { kernelFaults } from './faults.ts';
+import type { Introspection } from './introspection/contract.ts';
+import { inspectorOf } from './introspection/inspector.ts';
 import { type LinkNotice, Links } from './links.ts';
 import type { Address } from './protocol.ts';
 import { ActorRef, type Target } from './ref.ts';
@@ -24,6 +26,8 @@ export interface Counters {
   handled: number;
   rejected: number;
   deadLettered: number;
+  /** Of children, by the supervisors of this thread. */
+  restarts: number;
 }
 
 /** The thread that the embedding program runs on: the edge. */
@@ -53,6 +57,11 @@ export interface OtherThreads {
 /** Actor numbers of one thread; 2^20 threads may live and die before they run out. */
 const ACTORS_PER_THREAD = 2 ** 33;
 
+/** The inspector of a thread has the last of its numbers. */
+export function inspectorAddress(thread: number): Address {
+  return { thread, actor: inspectorActor(thread), path: `(inspector of thread ${thread})` };
+}
+
 export interface RuntimeOptions {
   readonly thread: number;
   readonly clock: Clock;
@@ -72,12 +81,17 @@ export class Runtime {
   readonly deadlines: Deadlines;
   readonly registry = new Registry();
   readonly deadLetters = new DeadLetters();
-  readonly counters: Counters = { sent: 0, handled: 0, rejected: 0, deadLettered: 0 };
+  readonly counters: Counters = { sent: 0, handled: 0, rejected: 0, deadLettered: 0, restarts: 0 };
   readonly cells = new Map<number, Cell>();
   /** The message whose handler is on the stack of this thread. */
   handling: Envelope | null = null;
   others: OtherThreads | null = null;
   readonly links = new Links(this);
+  /** Of the whole system; on the main thread only. */
+  introspection: Introspection | null = null;
+  /** What actors' authors show of their state. */
+  readonly exposed = new WeakMap<Cell, () => unknown>();
+  #inspector: Cell | null = null;
   #actorNext: number;
 
   constructor(options: RuntimeOptions) {
@@ -129,6 +143,16 @@ export class Runtime {
     );
   }
 
+  /** Whom mail for that number is for: an actor, or the inspector, which is started by it. */
+  cellFor(actor: number): Cell | undefined {
+    return this.cells.get(actor) ?? (actor === inspectorActor(this.thread) ? this.#inspect() : undefined);
+  }
+
+  /** The thread's own actors have ended: nobody is left to be looked at. */
+  closeInspector(): void {
+    this.#inspector?.stop();
+  }
+
   /** Called by a cell that has terminated. */
   forget(cell: Cell): void {
     this.cells.delete(cell.actor);
@@ -172,7 +196,7 @@ export class Runtime {
 
   /** Mail of this thread that is not handled yet: in mailboxes, and waiting for a link's credit (T2). */
   queued(): number {
-    let length = this.others?.heldLength ?? 0;
+    let length = (this.others?.heldLength ?? 0) + (this.#inspector?.mailboxLength ?? 0);
     for (const cell of this.cells.values()) length += cell.mailboxLength;
     return length;
   }
@@ -184,6 +208,22 @@ export class Runtime {
     this.deadLetters.add({ atMs: this.clock.nowMs(), target, message: envelope.name, refusal });
     if (envelope.kind !== 'tell') envelope.asker.fail(faultOf(refusal, target));
     envelope.origin?.settled();
+  }
+
+  #inspect(): Cell {
+    if (this.#inspector !== null) return this.#inspector;
+    const { actor, path } = inspectorAddress(this.thread);
+    const parent: ParentHandle = {
+      thread: this.thread,
+      childStarted: () => undefined,
+      childEnded: () => {
+        this.#inspector = null;
+      },
+    };
+    const cell = new Cell(this, actor, path, { id: path }, parent);
+    this.#inspector = cell;
+    cell.start(inspectorOf(this), undefined);
+    return cell;
   }
 
   #newCell(options: ChildOptions, actor: number, path: string, parent: ParentHandle): Cell {
@@ -207,8 +247,7 @@ export class Runtime {
 
   targetOf(address: Address): Target {
     if (address.thread !== this.thread && this.others !== null) return this.others.target(address);
-    const cell = this.cells.get(address.actor);
-    return cell ?? this.#nobody(address);
+    return this.cellFor(address.actor) ?? this.#nobody(address);
   }
 
   #nobody(address: Address): Target {
@@ -222,6 +261,10 @@ export class Runtime {
       },
     };
   }
+}
+
+function inspectorActor(thread: number): number {
+  return (thread + 1) * ACTORS_PER_THREAD - 1;
 }
 
 function parentOf(cell: Cell): ParentHandle {

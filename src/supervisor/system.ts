@@ -9,6 +9,8 @@ import type { Behaviour, ChildOptions, Supervision, TerminationReason, ThreadSer
 import type { Cell, ParentHandle } from './cell.ts';
 import { type ChildSpec, child } from './children.ts';
 import type { DeadLetter } from './dead-letters.ts';
+import type { Introspection } from './introspection/contract.ts';
+import { SystemIntrospection } from './introspection/introspection.ts';
 import type { Address, Protocol, Ref } from './protocol.ts';
 import { typed } from './ref.ts';
 import { type Counters, MAIN_THREAD, Runtime } from './runtime.ts';
@@ -65,7 +67,10 @@ export interface ActorSystem {
   counters(): Readonly<Counters>;
   /** Mail that is not handled yet, of all threads, as above. */
   queued(): number;
+  /** The newest of this thread; see `introspection` for those of all. */
   deadLetters(): readonly DeadLetter[];
+  /** The tree, the threads and the dead letters of all threads; one actor's state, suspension and trace. */
+  readonly introspection: Introspection;
   /** Kills a worker thread, as a crash would. */
   terminateThread(thread: number): Promise<void>;
   /** Resolves when the root has ended: after `stop`, or because it failed. */
@@ -86,12 +91,15 @@ export async function createActorSystem(options: ActorSystemOptions = {}): Promi
     executor: options.executor ?? threadExecutor,
   });
   const pool = options.threads === undefined ? null : new ThreadPool(runtime, poolOptions(options.threads));
+  const introspection = new SystemIntrospection(runtime, () => pool?.views() ?? []);
+  runtime.introspection = introspection;
   const root = startRoot(runtime, options);
   let stopped: Promise<void> | null = null;
   const stopAll = async (): Promise<void> => {
     root.cell.stop();
     await root.ended;
     await pool?.stop(THREADS_STOP_MS);
+    runtime.closeInspector();
     runtime.deadlines.close();
   };
   const stop = (): Promise<void> => {
@@ -118,6 +126,7 @@ export async function createActorSystem(options: ActorSystemOptions = {}): Promi
     counters: () => countersOf([runtime.counters, ...healths().map((health) => health.counters)]),
     queued: () => healths().reduce((sum, health) => sum + health.queued, runtime.queued()),
     deadLetters: () => runtime.deadLetters.recent(),
+    introspection,
     terminateThread: async (thread) => pool?.terminate(thread),
     terminated: root.ended,
     stop,
@@ -154,12 +163,13 @@ function startRoot(
 }
 
 function countersOf(parts: readonly Counters[]): Counters {
-  const sums = { sent: 0, handled: 0, rejected: 0, deadLettered: 0 };
+  const sums = { sent: 0, handled: 0, rejected: 0, deadLettered: 0, restarts: 0 };
   for (const part of parts) {
     sums.sent += part.sent;
     sums.handled += part.handled;
     sums.rejected += part.rejected;
     sums.deadLettered += part.deadLettered;
+    sums.restarts += part.restarts;
   }
   return sums;
 }

@@ -39,6 +39,7 @@ class Nursery {
         };
       },
       crash: (message) => this.log.push(`escalate: ${message}`),
+      restarted: () => undefined,
     });
     this.children.supervise({
       strategy,
@@ -167,6 +168,7 @@ test('a child that cannot be placed leaves its id free', () => {
       throw new Error('no such place');
     },
     crash: () => undefined,
+    restarted: () => undefined,
   });
   expect(() => children.start(child(nobody, undefined, { id: 'a' }))).toThrow('no such place');
   expect(children.has('a')).toBe(false);

@@ -274,7 +274,7 @@ export class Link implements MailOrigin {
   #deliver(actor: number, path: string, envelope: Envelope): void {
     this.#toAcknowledge += 1;
     this.#receivedFromThere += 1;
-    const cell = this.#runtime.cells.get(actor);
+    const cell = this.#runtime.cellFor(actor);
     if (cell === undefined) {
       this.#runtime.refuse(path, envelope, 'terminated');
       return;

@@ -219,6 +219,8 @@ export class ThreadPool implements ThreadSource {
         'a worker thread was lost',
       );
     }
+    // As of its last heartbeat: its supervisors' share in the sum (see link.ts for the mail's).
+    this.#runtime.counters.restarts += host.health?.counters.restarts ?? 0;
     this.#remote.threadLost(host.thread, message);
     for (const other of this.#hosts.values()) {
       other.link.signal({ kind: 'thread_gone', thread: host.thread, message });
