@@ -16,7 +16,7 @@
 import type { Clock } from '../std/clock.ts';
 import type { RandomSource } from '../std/ids.ts';
 import type { Log } from '../std/log.ts';
-import type { Forwarding } from './forwarding.ts';
+import type { forwards } from './forwarding.ts';
 import type { Introspection } from './introspection/contract.ts';
 import type { MailboxPolicy } from './mailbox.ts';
 import type {
@@ -55,10 +55,15 @@ export type Handlers<P extends Protocol> = {
   readonly [Name in keyof P['messages']]: HandlerOf<P['messages'][Name]>;
 };
 
+/** Instead of handlers, of an actor that passes its mail on. No member of it is named as a message might be. */
+export interface Forwards {
+  readonly [forwards]: true;
+}
+
 export type Setup<P extends Protocol, Args> = (
   context: ActorContext<P>,
   args: Args,
-) => Handlers<P> | Forwarding | Promise<Handlers<P> | Forwarding>;
+) => Handlers<P> | Forwards | Promise<Handlers<P> | Forwards>;
 
 /** A behaviour that can be started on any thread: `module` and `exportName` are how a worker finds it. */
 export interface Behaviour<P extends Protocol, Args> {

@@ -8,7 +8,7 @@
 
 import type { Timer } from '../std/clock.ts';
 import { errorText } from '../std/errors.ts';
-import type { Behaviour, ChildOptions, Handlers, TerminationReason } from './actor.ts';
+import type { Behaviour, ChildOptions, Forwards, Handlers, TerminationReason } from './actor.ts';
 import {
   type ChildHandle,
   Children,
@@ -356,7 +356,7 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
     }
   }
 
-  #run(handlers: Handlers<Protocol> | Forwarding): void {
+  #run(handlers: Handlers<Protocol> | Forwards): void {
     if (this.#state.kind !== 'starting') return;
     if (typeof handlers !== 'object') throw new Error(`the setup of ${this.path} returned no handlers`);
     const isForwarding = handlers instanceof Forwarding;

@@ -4,6 +4,7 @@
 // F2 What the forwarder itself understands is ordinary mail, handled in its own time.
 // F3 An actor that forwards nothing pays nothing: the door is also what refuses the mail of a cell that has ended.
 
+import type { Forwards } from './actor.ts';
 import type { Cell } from './cell.ts';
 import type { AnyHandler } from './delivery.ts';
 import type { Envelope, MailOrigin } from './envelope.ts';
@@ -17,7 +18,11 @@ export interface Door {
   readonly heldLength: number;
 }
 
-export class Forwarding {
+/** All that an author sees of a forwarding (see Setup): a message may be named as any other member is. */
+export const forwards: unique symbol = Symbol('forwards');
+
+export class Forwarding implements Forwards {
+  readonly [forwards] = true;
   /** For the forwarder's own messages (F2). */
   readonly handlers: Readonly<Record<string, AnyHandler>>;
   /** Called once, when the setup is done. */
