@@ -35,6 +35,8 @@ export interface ActorSystemOptions {
   readonly log?: Log;
   /** For simulations; the event loop of this thread when absent. */
   readonly executor?: Executor;
+  /** For simulations, which look into the kernel. */
+  readonly onRuntime?: (runtime: Runtime) => void;
   /** Absent: everything runs on this thread, whatever the placements say. */
   readonly threads?: Partial<Omit<ThreadPoolOptions, 'bootstrap'>> & {
     readonly bootstrap?: Partial<ThreadBootstrap>;
@@ -90,6 +92,7 @@ export async function createActorSystem(options: ActorSystemOptions = {}): Promi
     services: options.services ?? ({} as ThreadServices),
     executor: options.executor ?? threadExecutor,
   });
+  options.onRuntime?.(runtime);
   const pool = options.threads === undefined ? null : new ThreadPool(runtime, poolOptions(options.threads));
   const introspection = new SystemIntrospection(runtime, () => pool?.views() ?? []);
   runtime.introspection = introspection;

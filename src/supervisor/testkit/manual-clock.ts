@@ -49,6 +49,11 @@ export class ManualClock implements Clock {
     return this.#waiting.size;
   }
 
+  /** When the next timer is due, on the monotonic clock. */
+  get nextDueMs(): number | null {
+    return this.#next()?.atMs ?? null;
+  }
+
   async advance(byMs: number): Promise<void> {
     await this.#settle();
     const untilMs = this.#elapsedMs + byMs;
