@@ -86,6 +86,7 @@ export class Ledger {
   readonly violations: string[] = [];
   readonly #around: Surroundings;
   readonly #latest = new Map<string, number>();
+  readonly #spawned = new Map<string, string>();
   readonly #timers = new Map<string, number>();
   #numberNext = 1;
 
@@ -135,6 +136,15 @@ export class Ledger {
     this.incarnations.set(address.actor, { ...incarnation, reason: null });
     this.note(`${address.actor} starts as ${address.path}, spawned as ${plan.spawn}`);
     return earlier.length;
+  }
+
+  spawned(parent: number, id: string, spawn: string): void {
+    this.#spawned.set(`${parent} ${id}`, spawn);
+  }
+
+  /** The child of that id is being stopped for good, if there is one. */
+  dismiss(parent: number, id: string): void {
+    this.dismissed.add(this.#spawned.get(`${parent} ${id}`) ?? '');
   }
 
   ending(actor: number): void {

@@ -27,7 +27,7 @@ export type Deed =
     }
   | { readonly do: 'watch'; readonly target: Address; readonly unwatchAfterMs: number | null }
   | { readonly do: 'spawn'; readonly options: ChildOptions; readonly plan: Omit<ChildPlan, 'parent'> }
-  | { readonly do: 'stop child'; readonly id: string; readonly spawn: string }
+  | { readonly do: 'stop child'; readonly id: string }
   | { readonly do: 'stop' }
   | { readonly do: 'crash' }
   | { readonly do: 'crash later'; readonly afterMs: number }
@@ -133,12 +133,13 @@ function act(context: Context, ledger: Ledger, deed: Deed): void {
     case 'spawn':
       try {
         context.spawn(nodeActor, { ...deed.plan, parent: me }, deed.options);
+        ledger.spawned(me, deed.options.id, deed.plan.spawn);
       } catch {
-        ledger.dismissed.add(deed.plan.spawn); // it has a child of that id already
+        // It has a child of that id already.
       }
       return;
     case 'stop child':
-      ledger.dismissed.add(deed.spawn);
+      ledger.dismiss(me, deed.id);
       context.pipe(context.stopChild(deed.id), () => ledger.does(me, `has stopped ${deed.id}`));
       return;
     case 'stop':

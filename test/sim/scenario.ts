@@ -149,7 +149,7 @@ function newDeed(dice: Dice, ledger: Ledger, thread: number): Deed {
     };
   if (roll < 60) return { do: 'watch', target, unwatchAfterMs: dice.chance(0.2) ? dice.upTo(100) : null };
   if (roll < 76) return { do: 'spawn', ...newChild(dice, ledger, `c${dice.int(4)}`, thread === 0) };
-  if (roll < 80) return stopOfChild(dice, ledger) ?? { do: 'stop' };
+  if (roll < 80) return { do: 'stop child', id: `c${dice.int(4)}` };
   if (roll < 83) return { do: 'stop' };
   if (roll < 90) return { do: 'crash' };
   if (roll < 92) return { do: 'crash later', afterMs: dice.upTo(50) };
@@ -161,14 +161,6 @@ function newDeed(dice: Dice, ledger: Ledger, thread: number): Deed {
       isRepeated: false,
     };
   return { do: 'pipe', afterMs: dice.upTo(50), fails: dice.chance(0.5) };
-}
-
-/** Any child's id: the doer may or may not have one of that name. */
-function stopOfChild(dice: Dice, ledger: Ledger): Deed | null {
-  const child = ledger.incarnations.get(dice.pick(someActors(dice, ledger)));
-  if (child === undefined) return null;
-  const id = child.address.path.split('/').at(-1) ?? '';
-  return { do: 'stop child', id, spawn: child.plan.spawn };
 }
 
 function newChild(

@@ -253,9 +253,14 @@ export class Remote implements OtherThreads {
   /** F2. */
   #nameTaken(name: string, address: Address, link: Link): void {
     const bearer = this.#runtime.registry.find(name);
-    if (this.#runtime.thread === MAIN_THREAD && bearer !== undefined && bearer.actor !== address.actor) {
-      link.signal({ kind: 'name_refused', name, actor: address.actor, bearer });
-      return;
+    if (bearer !== undefined && bearer.actor !== address.actor) {
+      if (this.#runtime.thread === MAIN_THREAD) {
+        link.signal({ kind: 'name_refused', name, actor: address.actor, bearer });
+        return;
+      }
+      // Ours took the name meanwhile. It may be free again when the main thread hears of that, so ours bears it until it is
+      // refused.
+      if (bearer.thread === this.#runtime.thread) return;
     }
     this.#runtime.registry.follow(name, address);
     this.#passOn({ kind: 'name_taken', name, address }, link);
