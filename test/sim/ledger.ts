@@ -114,12 +114,12 @@ export class Ledger {
     return actor === OUTSIDE || (incarnation !== undefined && this.#isOn(incarnation.address.thread));
   }
 
-  /** When it began to stop, or its thread died. */
+  /** When it began to stop; when its thread died, where what it said at its own end may have died too. */
   endedAtMs(actor: number): number {
     const incarnation = this.incarnations.get(actor);
     if (incarnation === undefined) return Number.POSITIVE_INFINITY;
     const threadEndedAtMs = this.#around.threadEndedAtMs(incarnation.address.thread);
-    return Math.min(incarnation.endingAtMs ?? Infinity, threadEndedAtMs ?? Infinity);
+    return threadEndedAtMs ?? incarnation.endingAtMs ?? Number.POSITIVE_INFINITY;
   }
 
   // ---- Life

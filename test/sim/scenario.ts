@@ -17,7 +17,16 @@ import { judge } from './verdict.ts';
 const DEADLINE_MS = 30_000;
 /** Longer than deadlines, backoffs, and the time that a thread may take to start. */
 const QUIET_MS = 75_000;
-const MODES: readonly AnswerMode[] = ['now', 'now', 'later', 'later', 'never', 'fault', 'crash', 'crash later'];
+const MODES: readonly AnswerMode[] = [
+  'now',
+  'now',
+  'later',
+  'later',
+  'never',
+  'fault',
+  'crash',
+  'crash later',
+];
 const NAMES = ['alpha', 'beta', 'gamma'];
 const THREADS = ['one', 'two', 'three'];
 

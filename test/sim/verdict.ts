@@ -41,7 +41,8 @@ function judgeCounters({ system }: Simulation, runtimes: readonly Runtime[], led
 /** What was taken for an actor that lives, from a thread that lives, was handled. */
 function judgeMail(ledger: Ledger): void {
   for (const { mail, isTaken, handledBy, deadlineMs, settled } of ledger.sent.values()) {
-    if (mail.to === null || handledBy !== null || !isTaken || deadlineMs !== null || settled !== null) continue;
+    if (mail.to === null || handledBy !== null || !isTaken || deadlineMs !== null || settled !== null)
+      continue;
     if (!ledger.isAlive(mail.to) || !ledger.isReachable(mail.from)) continue;
     if (ledger.incarnations.get(mail.to)?.plan.isBounded === true || ledger.streams.has(mail.id)) continue;
     ledger.violate(`${mail.id} of ${mail.from} never came to ${mail.to}`);
@@ -114,7 +115,8 @@ function judgeBudget(ledger: Ledger, supervisor: Incarnation, children: readonly
   }
   if (strategy !== 'one_for_one' || !ledger.isAlive(supervisor.address.actor)) return;
   const crashes = children.flatMap(({ address, plan, crashedAtMs }) => {
-    const isCounted = crashedAtMs !== null && plan.restart !== 'temporary' && !ledger.dismissed.has(plan.spawn);
+    const isCounted =
+      crashedAtMs !== null && plan.restart !== 'temporary' && !ledger.dismissed.has(plan.spawn);
     return isCounted && ledger.isReachable(address.actor) ? [crashedAtMs] : [];
   });
   if (mostWithin(crashes, windowMs) > restartsMax)

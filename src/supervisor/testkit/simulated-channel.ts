@@ -123,8 +123,8 @@ export class SimulatedNetwork {
 
 /** U2. A port is handed over as it is. */
 function copyOf(batch: Batch): Batch {
-  const signals = batch.signals.map((frame): SignalFrame =>
-    frame.kind === 'connect' ? frame : structuredClone(frame),
+  const signals = batch.signals.map(
+    (frame): SignalFrame => (frame.kind === 'connect' ? frame : structuredClone(frame)),
   );
   return { ...batch, signals, mail: structuredClone(batch.mail) };
 }

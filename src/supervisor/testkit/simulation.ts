@@ -268,7 +268,8 @@ class World {
       },
       receive: (port: Port) => {
         const batch = (port as SimulatedPort).shift();
-        if (batch !== undefined) this.#note(`${(port as SimulatedPort).from}>${main.thread} ${lineOf(batch)}`);
+        if (batch !== undefined)
+          this.#note(`${(port as SimulatedPort).from}>${main.thread} ${lineOf(batch)}`);
         return batch;
       },
       loadBehaviour: this.#loadBehaviour,
