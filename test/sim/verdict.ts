@@ -34,8 +34,9 @@ function judgeCounters({ system }: Simulation, runtimes: readonly Runtime[], led
   }
   if (sums.sent !== sums.handled + sums.rejected + sums.deadLettered + sums.queued)
     ledger.violate(`sent is not handled + rejected + dead-lettered: ${JSON.stringify(sums)}`);
-  const told = JSON.stringify({ ...system.counters(), queued: system.queued() });
-  if (told !== JSON.stringify(sums)) ledger.violate(`the system tells ${told} of ${JSON.stringify(sums)}`);
+  const told = { ...system.counters(), queued: system.queued() };
+  if (Object.entries(sums).some(([name, sum]) => told[name as keyof typeof sums] !== sum))
+    ledger.violate(`the system tells ${JSON.stringify(told)} of ${JSON.stringify(sums)}`);
 }
 
 /** What was taken for an actor that lives, from a thread that lives, was handled. */
