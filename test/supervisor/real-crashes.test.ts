@@ -7,6 +7,7 @@ import { present } from '../../src/std/assert.ts';
 import type { ActorContext, ChildOptions, Terminated } from '../../src/supervisor/actor.ts';
 import type { Address, Ref } from '../../src/supervisor/protocol.ts';
 import { loopTurn } from '../../src/supervisor/testkit/index.ts';
+import type { ThreadStarter } from '../../src/supervisor/threads/thread-starter.ts';
 import { onThread, openSystem } from '../support/actor-system.ts';
 import { openGate } from '../support/gate.ts';
 import { openParent } from '../support/parent.ts';
@@ -130,6 +131,37 @@ test.each(CRASHES)('nobody else is lost, misled or kept waiting by $name', async
   const neighbours = crash.lost === 'the actor' ? 0 : 'actor_terminated';
   expect(await neighbour.ask('total', {}).catch((error) => error.code)).toBe(neighbours);
 });
+
+test('a thread that cannot be made fails the placement only, and the next try gets one', async () => {
+  const system = await openSystem({ threads: { starter: starterWithout(2) } });
+  const parent = openParent(system);
+  const elsewhere = parent.spawn(victimActor, {}, { id: 'elsewhere', ...onThread('two') });
+  elsewhere.tell('add', 7);
+  const place = () => parent.spawn(victimActor, {}, { id: 'victim', ...onThread('one') });
+  expect(place).toThrow('no thread left');
+  expect(await place().ask('total', {})).toBe(0);
+  expect(await elsewhere.ask('total', {})).toBe(7);
+  expect(parent.signal.aborted).toBe(false);
+});
+
+test('a spare that cannot be made is no loss', async () => {
+  const system = await openSystem({ threads: { spare: true, starter: starterWithout(2) } });
+  const parent = openParent(system);
+  const victim = parent.spawn(victimActor, {}, { id: 'victim', ...onThread('one') });
+  expect(await victim.ask('total', {})).toBe(0);
+});
+
+/** Real threads, but the machine has none left when it comes to that one. */
+function starterWithout(thread: number): ThreadStarter {
+  const { starter } = openObituary(256);
+  return {
+    ...starter,
+    start: (seed, hooks) => {
+      if (seed.thread === thread) throw new Error('no thread left');
+      return starter.start(seed, hooks);
+    },
+  };
+}
 
 /** Comes through the same channels as the news before it: nothing of them can be behind it. */
 async function endOf(parent: ActorContext, other: Victim): Promise<void> {

@@ -6,6 +6,7 @@
 //    is started.
 
 import type { Timer } from '../../std/clock.ts';
+import { errorText } from '../../std/errors.ts';
 import { MAIN_THREAD, type Runtime } from '../runtime.ts';
 import type { ThreadBootstrap } from './bootstrap.ts';
 import type { Link } from './link.ts';
@@ -120,7 +121,7 @@ export class ThreadPool implements ThreadSource {
     }
     const host = this.#takeSpare() ?? this.#start();
     host.name = name;
-    if (this.#options.spare && this.#spare === null) this.#spare = this.#start();
+    if (this.#options.spare && this.#spare === null) this.#spare = this.#startSpare();
     return host.thread;
   }
 
@@ -135,6 +136,16 @@ export class ThreadPool implements ThreadSource {
     const spare = this.#spare;
     this.#spare = null;
     return spare;
+  }
+
+  /** A spare that cannot be made is no loss: the next thread starts cold. */
+  #startSpare(): Host | null {
+    try {
+      return this.#start();
+    } catch (error) {
+      this.#runtime.log.warn({ error: errorText(error) }, 'there is no spare thread');
+      return null;
+    }
   }
 
   #start(): Host {
