@@ -99,6 +99,16 @@ export interface ChildOptions {
   readonly mailbox?: MailboxPolicy;
   /** How long a stop may take before the child is killed. */
   readonly shutdownMs?: number;
+  /** Whoever stops the child drains it (see StopOptions). */
+  readonly drain?: boolean;
+}
+
+export interface StopOptions {
+  /**
+   * The child takes no more mail, handles what has come, waits for its open calls, pipes and background work, and stops then;
+   * its children likewise. Its streams end with it. What is not done after `shutdownMs` is stopped as usual.
+   */
+  readonly drain?: boolean;
 }
 
 export type SupervisionStrategy = 'one_for_one' | 'one_for_all' | 'rest_for_one';
@@ -159,7 +169,7 @@ export interface ActorContext<P extends Protocol = Protocol> {
   /** Resolves when the child's setup is done; rejects when it ended for good before. */
   childStarted(id: string): Promise<void>;
   /** Stops a child and resolves when it has ended. */
-  stopChild(id: string): Promise<void>;
+  stopChild(id: string, options?: StopOptions): Promise<void>;
   /** Ends this actor normally, after the current handler. */
   stopSelf(): void;
 

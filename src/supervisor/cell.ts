@@ -20,6 +20,7 @@ import {
 } from './children.ts';
 import { Context } from './context.ts';
 import { deliver } from './delivery.ts';
+import { DrainingDoor } from './draining.ts';
 import type { Envelope, Owner } from './envelope.ts';
 import { CLOSED, type Door, Forwarding, MARK } from './forwarding.ts';
 import type { HandlerTable } from './introspection/tracer.ts';
@@ -64,6 +65,8 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
   name: string | null = null;
   /** Set by the context; null for most. */
   receiveTimeout: ReceiveTimeout | null = null;
+  /** Calls that are being answered, and other work that was set going and is not done. */
+  openWork = 0;
   #state: State = { kind: 'starting' };
   #handlers = NO_HANDLERS;
   #lifetime: AbortController | null = null;
@@ -99,8 +102,12 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
     return { thread: this.runtime.thread, actor: this.actor, path: this.path };
   }
 
-  get state(): State['kind'] {
-    return this.#state.kind;
+  get state(): State['kind'] | 'draining' {
+    return this.#isDraining && this.#state.kind === 'running' ? 'draining' : this.#state.kind;
+  }
+
+  get #isDraining(): boolean {
+    return this.#door instanceof DrainingDoor;
   }
 
   /** Of what is not handled yet, the stash included. */
@@ -166,8 +173,23 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
     }
   }
 
+  /** A cell that is stopping gives its children no more time to drain. */
   stop(): void {
-    this.#end({ kind: 'stopped' });
+    if (this.#state.kind === 'stopping') this.#children?.hurry();
+    else this.#end({ kind: 'stopped' });
+  }
+
+  /** Stops once everything that has come is done (see draining.ts). */
+  drain(): void {
+    if (this.isEnding || this.#isDraining) return;
+    this.#door = new DrainingDoor(this.#door);
+    this.runtime.scheduler.schedule(this);
+  }
+
+  /** A piece of open work is done. */
+  workDone(): void {
+    this.openWork -= 1;
+    if (this.openWork === 0 && this.#isDraining) this.runtime.scheduler.schedule(this);
   }
 
   kill(): void {
@@ -319,7 +341,14 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
     }
     this.receiveTimeout?.noteHandled(this.handled);
     this.runtime.handling = null;
+    if (this.#door !== null) this.#stopIfDrained();
     return count;
+  }
+
+  #stopIfDrained(): void {
+    if (this.state !== 'draining' || this.openWork > 0 || this.hasWork || this.#door?.heldLength !== 0)
+      return;
+    this.#end({ kind: 'stopped' }, true);
   }
 
   #handle(envelope: Envelope): void {
@@ -370,7 +399,7 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
   /** What came before goes first. */
   #forward(forwarding: Forwarding): void {
     const door = forwarding.open(this);
-    this.#door = door;
+    this.#door = this.#isDraining ? new DrainingDoor(door) : door;
     for (const envelope of [...this.#mailbox.drain()]) {
       this.runtime.counters.sent -= 1; // counted again by whoever takes it
       door.take(this, envelope);
@@ -379,12 +408,12 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
 
   // ---- The end
 
-  #end(reason: TerminationReason): void {
+  #end(reason: TerminationReason, drainsChildren = false): void {
     if (this.isEnding) return;
     this.#close(reason);
     const hasChildren = this.#children !== null && !this.#children.isEmpty;
     if (!hasChildren && this.#stopHooks === null && this.#setup === null) this.#terminate(reason);
-    else void this.#windDown(reason);
+    else void this.#windDown(reason, drainsChildren);
   }
 
   /** From here on nothing comes in, and nothing that the context handed out calls back. */
@@ -404,8 +433,8 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
   }
 
   /** L3, L4. Never rejects: a failing hook is logged, the end goes on. */
-  async #windDown(reason: TerminationReason): Promise<void> {
-    if (this.#children !== null) await this.#children.stopAll();
+  async #windDown(reason: TerminationReason, drainsChildren: boolean): Promise<void> {
+    if (this.#children !== null) await this.#children.stopAll({ drain: drainsChildren });
     if (this.#isTerminated()) return;
     // Each child had its own deadline; this one is for what is left.
     const shutdownMs = this.options.shutdownMs ?? SHUTDOWN_DEFAULT_MS;

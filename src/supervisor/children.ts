@@ -1,6 +1,7 @@
 // Children: one actor's children, in start order, and the supervision of them.
 // H1 A child that ended is restarted, with the siblings that its supervisor's strategy names, or forgotten.
 // H2 Siblings are stopped in reverse start order, one after the other, each within its `shutdownMs`; then it is killed.
+//    One that is drained first has that time twice (see draining.ts).
 // H3 More restarts than the intensity allows crash the owner: escalation. A lost thread counts once, however many of the
 //    children lived on it.
 // H4 Once the owner stops, nothing is started any more.
@@ -10,7 +11,7 @@
 import type { Clock, Timer } from '../std/clock.ts';
 import { errorText } from '../std/errors.ts';
 import type { RandomSource } from '../std/ids.ts';
-import type { Behaviour, ChildOptions, Supervision, TerminationReason } from './actor.ts';
+import type { Behaviour, ChildOptions, StopOptions, Supervision, TerminationReason } from './actor.ts';
 import type { Cell } from './cell.ts';
 import type { Envelope } from './envelope.ts';
 import type { Protocol } from './protocol.ts';
@@ -21,6 +22,8 @@ export interface ChildHandle {
   readonly actor: number;
   readonly thread: number;
   stop(): void;
+  /** Stops once what has come is done; behind the mail that its parent has sent it. */
+  drain(): void;
   kill(): void;
 }
 
@@ -77,13 +80,21 @@ interface Child {
   handle: ChildHandle | null;
   isStarted: boolean;
   /** Set while a stop is under way; the child is not restarted then by its own end. */
-  stopping: { readonly done: Promise<void>; readonly resolve: () => void; readonly killTimer: Timer } | null;
+  stopping: Stopping | null;
   /** The restart that will start it again (H5); its end until then is part of that. */
   restart: object | null;
   /** Being stopped for good. */
   isDismissed: boolean;
   restarts: number;
   lastFailure: string | null;
+}
+
+interface Stopping {
+  readonly done: Promise<void>;
+  readonly resolve: () => void;
+  isDraining: boolean;
+  /** Ends its patience: with the drain, then with the child. */
+  timer: Timer;
 }
 
 /** Long enough to flush and close; a child that needs longer says so in its options. */
@@ -104,6 +115,8 @@ export class Children {
   #budget = new RestartBudget(SUPERVISION_DEFAULT);
   #isClosed = false;
   #isKilled = false;
+  /** What is left is stopped without a drain, unless a child's own options ask for one. */
+  #isHurried = true;
   /** The lost thread that was counted last. */
   #threadCounted: number | null = null;
 
@@ -179,11 +192,11 @@ export class Children {
     });
   }
 
-  stop(id: string): Promise<void> {
+  stop(id: string, options: StopOptions = {}): Promise<void> {
     const record = this.#byId.get(id);
     if (record === undefined) return Promise.resolve();
     record.isDismissed = true;
-    return this.#stop(record).then(() => this.#forget(record));
+    return this.#stop(record, options).then(() => this.#forget(record));
   }
 
   onStarted(actor: number): void {
@@ -204,7 +217,7 @@ export class Children {
     this.observer?.ended(record.spec.options.id);
     if (reason.kind === 'crashed' || reason.kind === 'thread_lost') record.lastFailure = reason.message;
     if (record.stopping !== null) {
-      record.stopping.killTimer.cancel();
+      record.stopping.timer.cancel();
       record.stopping.resolve();
       record.stopping = null;
       return;
@@ -221,12 +234,20 @@ export class Children {
   }
 
   /** H2, H4. */
-  async stopAll(): Promise<void> {
+  async stopAll({ drain = false }: StopOptions = {}): Promise<void> {
     this.#close();
+    this.#isHurried = !drain;
     for (const record of [...this.#byId.values()].reverse()) {
-      await this.#stop(record);
+      await this.#stop(record, this.#isHurried ? {} : { drain });
       if (this.#isKilled) return;
     }
+  }
+
+  /** A `stopAll` that drains becomes one that does not. */
+  hurry(): void {
+    if (this.#isHurried) return;
+    this.#isHurried = true;
+    for (const record of this.#byId.values()) this.#stopDraining(record);
   }
 
   killAll(): void {
@@ -235,7 +256,7 @@ export class Children {
     for (const { stopping, handle } of [...this.#byId.values()].reverse()) {
       handle?.kill();
       // The end of a child elsewhere comes after the owner's own: nobody would take it.
-      stopping?.killTimer.cancel();
+      stopping?.timer.cancel();
       stopping?.resolve();
     }
   }
@@ -310,16 +331,33 @@ export class Children {
     return handle;
   }
 
-  #stop(record: Child): Promise<void> {
+  #stop(record: Child, { drain = record.spec.options.drain ?? false }: StopOptions = {}): Promise<void> {
     if (record.handle === null) return Promise.resolve();
-    if (record.stopping !== null) return record.stopping.done;
+    if (record.stopping !== null) {
+      if (!drain) this.#stopDraining(record);
+      return record.stopping.done;
+    }
     const { promise, resolve } = Promise.withResolvers<void>();
     const { handle } = record;
-    const shutdownMs = record.spec.options.shutdownMs ?? SHUTDOWN_DEFAULT_MS;
-    const killTimer = this.#owner.clock.startTimer(shutdownMs, () => handle.kill());
-    record.stopping = { done: promise, resolve, killTimer };
-    handle.stop();
+    const timer = this.#patience(record, drain ? () => this.#stopDraining(record) : () => handle.kill());
+    record.stopping = { done: promise, resolve, isDraining: drain, timer };
+    if (drain) handle.drain();
+    else handle.stop();
     return promise;
+  }
+
+  /** A drain that takes too long, or nobody waits for any more, becomes a stop, which may take as long again. */
+  #stopDraining(record: Child): void {
+    const { handle, stopping } = record;
+    if (handle === null || stopping?.isDraining !== true) return;
+    stopping.isDraining = false;
+    stopping.timer.cancel();
+    stopping.timer = this.#patience(record, () => handle.kill());
+    handle.stop();
+  }
+
+  #patience({ spec }: Child, end: () => void): Timer {
+    return this.#owner.clock.startTimer(spec.options.shutdownMs ?? SHUTDOWN_DEFAULT_MS, end);
   }
 
   #delay(delayMs: number): Promise<void> {

@@ -7,6 +7,7 @@ import type {
   ActorContext,
   Behaviour,
   ChildOptions,
+  StopOptions,
   Supervision,
   Terminated,
   TerminationReason,
@@ -35,7 +36,6 @@ export class Context<P extends Protocol> implements ActorContext<P> {
   #self: Ref<P> | null = null;
   #log: Log | null = null;
   #timers: Map<string, Timer> | null = null;
-  #holds = 0;
 
   constructor(cell: Cell) {
     this.#cell = cell;
@@ -78,7 +78,7 @@ export class Context<P extends Protocol> implements ActorContext<P> {
 
   /** Pieces of work that keep this actor resident. */
   get holds(): number {
-    return this.#holds;
+    return this.#cell.openWork;
   }
 
   get introspection(): Introspection {
@@ -104,8 +104,8 @@ export class Context<P extends Protocol> implements ActorContext<P> {
     return this.#cell.children.started(id);
   }
 
-  stopChild(id: string): Promise<void> {
-    return this.#cell.children.stop(id);
+  stopChild(id: string, options?: StopOptions): Promise<void> {
+    return this.#cell.children.stop(id, options);
   }
 
   stopSelf(): void {
@@ -179,16 +179,16 @@ export class Context<P extends Protocol> implements ActorContext<P> {
   }
 
   pipe<T>(work: Promise<T>, onDone: (value: T) => void, onFailed?: (error: unknown) => void): void {
-    this.#holds += 1;
+    this.#cell.openWork += 1;
     work.then(
       (value) =>
         this.#signal(() => {
-          this.#holds -= 1;
+          this.#cell.workDone();
           onDone(value);
         }),
       (error: unknown) =>
         this.#signal(() => {
-          this.#holds -= 1;
+          this.#cell.workDone();
           if (onFailed === undefined) this.#cell.crash(error);
           else onFailed(error);
         }),
@@ -196,10 +196,10 @@ export class Context<P extends Protocol> implements ActorContext<P> {
   }
 
   background(work: Promise<unknown>): void {
-    this.#holds += 1;
+    this.#cell.openWork += 1;
     work.then(
       () => {
-        this.#holds -= 1;
+        this.#cell.workDone();
       },
       (error: unknown) => this.#signal(() => this.#cell.crash(error)),
     );
@@ -258,9 +258,9 @@ export class Context<P extends Protocol> implements ActorContext<P> {
 
   hold(): () => void {
     let isHeld = true;
-    this.#holds += 1;
+    this.#cell.openWork += 1;
     return () => {
-      if (isHeld) this.#holds -= 1;
+      if (isHeld) this.#cell.workDone();
       isHeld = false;
     };
   }

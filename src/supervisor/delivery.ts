@@ -26,9 +26,14 @@ function deliverTell(cell: Cell, handler: AnyHandler, message: unknown): void {
   try {
     const result = handler(message);
     if (result instanceof Promise) {
-      result.catch((error: unknown) => {
-        if (error !== SET_ASIDE) cell.signalNow(() => cell.crash(error));
-      });
+      cell.openWork += 1;
+      result.then(
+        () => cell.workDone(),
+        (error: unknown) => {
+          if (error !== SET_ASIDE) cell.signalNow(() => cell.crash(error));
+          cell.workDone();
+        },
+      );
     }
   } catch (error) {
     if (error !== SET_ASIDE) cell.crash(error);
@@ -45,6 +50,7 @@ function deliverCall(cell: Cell, handler: AnyHandler, envelope: Envelope & { rea
       asker.reply(result);
       return;
     }
+    cell.openWork += 1;
     const forget = cell.whenEnding(() => {
       asker.fail(kernelFaults.actor_terminated(`${cell.path} ended before it answered`)); // M1
     });
@@ -53,11 +59,13 @@ function deliverCall(cell: Cell, handler: AnyHandler, envelope: Envelope & { rea
         forget();
         inquiry.close();
         asker.reply(value);
+        cell.workDone();
       },
       (error: unknown) => {
         forget();
         inquiry.close();
         if (!inquiry.excuses(error)) failAsk(cell, asker, error);
+        cell.workDone();
       },
     );
   } catch (error) {

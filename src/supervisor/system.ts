@@ -2,7 +2,7 @@
 // Y1 One root supervisor. When it fails, the system has terminated: whoever embeds it decides what to do.
 // Y2 `stop` ends the tree in reverse start order, then the threads, and leaves no timer, port or thread behind.
 
-import { type Clock, systemClock } from '../std/clock.ts';
+import { type Clock, systemClock, type Timer } from '../std/clock.ts';
 import { type RandomSource, systemRandom } from '../std/ids.ts';
 import { type Log, silentLog } from '../std/log.ts';
 import type { Behaviour, ChildOptions, Supervision, TerminationReason, ThreadServices } from './actor.ts';
@@ -77,7 +77,11 @@ export interface ActorSystem {
   terminateThread(thread: number): Promise<void>;
   /** Resolves when the root has ended: after `stop`, or because it failed. */
   readonly terminated: Promise<TerminationReason>;
-  stop(): Promise<void>;
+  /**
+   * Ends the tree, then the threads. With `drainMs` every actor is drained before it is stopped (see StopOptions); what is
+   * not done by then is stopped as usual. A stop without it during a drain ends the patience at once.
+   */
+  stop(options?: { readonly drainMs?: number }): Promise<void>;
 }
 
 const THREADS_STOP_MS = 3_000;
@@ -98,14 +102,20 @@ export async function createActorSystem(options: ActorSystemOptions = {}): Promi
   runtime.introspection = introspection;
   const root = startRoot(runtime, options);
   let stopped: Promise<void> | null = null;
+  let drainTimer: Timer | null = null;
   const stopAll = async (): Promise<void> => {
-    root.cell.stop();
     await root.ended;
+    drainTimer?.cancel();
     await pool?.stop(THREADS_STOP_MS);
     runtime.closeInspector();
     runtime.deadlines.close();
   };
-  const stop = (): Promise<void> => {
+  const stop = ({ drainMs = 0 }: { readonly drainMs?: number } = {}): Promise<void> => {
+    if (drainMs <= 0) root.cell.stop();
+    else if (stopped === null) {
+      root.cell.drain();
+      drainTimer = runtime.clock.startTimer(drainMs, () => root.cell.stop());
+    }
     stopped ??= stopAll();
     return stopped;
   };

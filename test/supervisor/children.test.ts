@@ -35,6 +35,7 @@ class Nursery {
           actor: number,
           thread: 0,
           stop: () => this.log.push(`stop ${id}`),
+          drain: () => this.log.push(`drain ${id}`),
           kill: () => this.log.push(`kill ${id}`),
         };
       },

@@ -21,7 +21,7 @@ export const introspectionFaults = declareFaults({
   state_unreadable: 'internal',
 });
 
-export type ActorState = 'starting' | 'running' | 'suspended' | 'stopping' | 'restarting';
+export type ActorState = 'starting' | 'running' | 'suspended' | 'draining' | 'stopping' | 'restarting';
 
 export interface ActorReport {
   readonly path: string;

@@ -22,10 +22,8 @@ const HELD_MAX = 65_536;
 /** Credit goes back with the next batch, or on its own when this much has gathered. */
 const CREDIT_RETURN_AT = CREDIT_WINDOW / 4;
 
-interface Held {
-  readonly address: Address;
-  readonly envelope: Envelope;
-}
+/** Mail, or the order to drain an actor, which goes behind the mail that it got before. */
+type Held = { readonly address: Address; readonly envelope: Envelope } | { readonly drained: number };
 
 export class Link implements MailOrigin {
   readonly thread: number;
@@ -47,6 +45,7 @@ export class Link implements MailOrigin {
   #settledThere = 0;
   #receivedFromThere = 0;
   readonly #held = new Mailbox<Held>({ lengthMax: HELD_MAX, whenFull: 'reject' });
+  #drainsHeld = 0;
   #correlationNext = 1;
   /** Our questions to the other thread. */
   readonly #asked = new Map<number, Asker | StreamAsker>();
@@ -67,7 +66,7 @@ export class Link implements MailOrigin {
   }
 
   get heldLength(): number {
-    return this.#held.length;
+    return this.#held.length - this.#drainsHeld;
   }
 
   connect(port: Port): void {
@@ -94,6 +93,15 @@ export class Link implements MailOrigin {
     }
     this.#held.push({ address, envelope });
     return true;
+  }
+
+  drain(actor: number): void {
+    if (this.#held.length === 0) {
+      this.send([MAIL.drain, actor]);
+      return;
+    }
+    this.#held.push({ drained: actor });
+    this.#drainsHeld += 1;
   }
 
   signal(frame: SignalFrame): void {
@@ -167,9 +175,10 @@ export class Link implements MailOrigin {
     // The lost thread's own counters went with it; its share in the sums is kept here.
     this.#runtime.counters.handled += this.#settledThere;
     this.#runtime.counters.sent += this.#receivedFromThere;
-    for (const { address, envelope } of this.#held.drain()) {
-      this.#runtime.refuse(address.path, envelope, 'thread_lost');
+    for (const held of this.#held.drain()) {
+      if ('envelope' in held) this.#runtime.refuse(held.address.path, held.envelope, 'thread_lost');
     }
+    this.#drainsHeld = 0;
   }
 
   #dispatch(address: Address, envelope: Envelope): void {
@@ -197,7 +206,12 @@ export class Link implements MailOrigin {
   #dispatchHeld(): void {
     while (this.#held.length > 0 && this.#onWire < CREDIT_WINDOW) {
       const held = this.#held.shift();
-      if (held !== undefined) this.#dispatch(held.address, held.envelope);
+      if (held === undefined) return;
+      if ('envelope' in held) this.#dispatch(held.address, held.envelope);
+      else {
+        this.#drainsHeld -= 1;
+        this.send([MAIL.drain, held.drained]);
+      }
     }
   }
 
@@ -264,6 +278,9 @@ export class Link implements MailOrigin {
       }
       case MAIL.grant:
         this.#answering.get(frame[1])?.grant(frame[2]);
+        return;
+      case MAIL.drain:
+        this.#runtime.cells.get(frame[1])?.drain();
         return;
       case MAIL.abandon:
         this.#answering.get(frame[1])?.abandon();

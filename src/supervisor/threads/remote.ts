@@ -120,6 +120,7 @@ export class Remote implements OtherThreads {
       actor,
       thread,
       stop: () => this.#signal(thread, { kind: 'stop', actor }),
+      drain: () => this.#links.get(thread)?.drain(actor),
       kill: () => {
         this.#signal(thread, { kind: 'kill', actor });
         this.#source.giveUpStarting(thread);

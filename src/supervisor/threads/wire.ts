@@ -18,6 +18,7 @@ export const MAIL = {
   end: 6,
   grant: 7,
   abandon: 8,
+  drain: 9,
 } as const;
 
 export type MailFrame =
@@ -44,7 +45,9 @@ export type MailFrame =
   | readonly [typeof MAIL.item, correlation: number, value: unknown]
   | readonly [typeof MAIL.end, correlation: number]
   | readonly [typeof MAIL.grant, correlation: number, credit: number]
-  | readonly [typeof MAIL.abandon, correlation: number];
+  | readonly [typeof MAIL.abandon, correlation: number]
+  /** To a parent's child: behind the parent's mail, where a signal would go before it. */
+  | readonly [typeof MAIL.drain, actor: number];
 
 /** A child to start on the receiving thread, with its behaviour by module and export name. */
 export interface SpawnOrder {
