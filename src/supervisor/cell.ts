@@ -19,6 +19,7 @@ import {
   SHUTDOWN_DEFAULT_MS,
 } from './children.ts';
 import { Context } from './context.ts';
+import type { Refusal } from './dead-letters.ts';
 import { deliver } from './delivery.ts';
 import { DrainingDoor } from './draining.ts';
 import type { Envelope, Owner } from './envelope.ts';
@@ -277,6 +278,13 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
     if (!this.#admit(this.#mailbox, envelope)) return false;
     this.runtime.scheduler.schedule(this);
     return true;
+  }
+
+  /** Refuses what was posted to this cell; false, as the answer of `post`. */
+  refuse(envelope: Envelope, refusal: Refusal): false {
+    this.runtime.counters.sent += 1;
+    this.runtime.refuse(this.path, envelope, refusal);
+    return false;
   }
 
   #admit(box: Mailbox<Envelope>, envelope: Envelope): boolean {

@@ -41,11 +41,7 @@ export class Forwarding implements Forwards {
 
 /** The door of a cell that has ended. */
 export const CLOSED: Door = {
-  take: (cell, envelope) => {
-    cell.runtime.counters.sent += 1;
-    cell.runtime.refuse(cell.path, envelope, 'terminated');
-    return false;
-  },
+  take: (cell, envelope) => cell.refuse(envelope, 'terminated'),
   heldLength: 0,
 };
 

@@ -31,6 +31,12 @@ export interface ScribeArguments {
   readonly gate?: Address;
 }
 
+/** The key of a line is its sender: for routers over scribes. */
+export function scribeKey({ sender }: Line): string {
+  if (typeof sender !== 'string') throw new TypeError('a line without a sender has no key');
+  return sender;
+}
+
 const GATE_DEADLINE_MS = 60_000;
 
 export const scribeActor = actor({

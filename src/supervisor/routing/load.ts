@@ -1,0 +1,145 @@
+// Load: what one incarnation of a routee has been given by its router and is not done with.
+// W1 A question weighs one until it is answered or given up, a statement until it has left the mailbox.
+// W2 Beside the router a statement says itself when it has left. From another thread a mark says it: a question that the
+//    kernel answers in its turn, so that all statements before it have left; one mark is on its way at a time.
+// W3 A load dies with its incarnation: what comes late for it counts nowhere.
+
+import type { Fault } from '../../std/errors.ts';
+import type { Asker, Envelope, MailOrigin, StreamAsker } from '../envelope.ts';
+import { MARK, passOn } from '../forwarding.ts';
+import type { Target } from '../ref.ts';
+
+export class Load implements MailOrigin {
+  readonly #target: Target;
+  readonly #isHere: boolean;
+  #questions = 0;
+  #statements = 0;
+  #isMarking = false;
+
+  constructor(target: Target, isHere: boolean) {
+    this.#target = target;
+    this.#isHere = isHere;
+  }
+
+  get weight(): number {
+    return this.#questions + this.#statements;
+  }
+
+  /** As `Target.post`, on behalf of the routee. */
+  post(envelope: Envelope): boolean {
+    if (envelope.kind === 'tell') return this.#tell(envelope);
+    this.#questions += 1;
+    const onDone = (): void => {
+      this.#questions -= 1;
+    };
+    const counted: Envelope =
+      envelope.kind === 'call'
+        ? { ...envelope, asker: new CountedAsker(envelope.asker, onDone) }
+        : { ...envelope, asker: new CountedStreamAsker(envelope.asker, onDone) };
+    return passOn(counted, this.#target, this.#isHere, counted.origin);
+  }
+
+  /** MailOrigin: a statement that came from this thread has left the mailbox. */
+  settled(): void {
+    this.#statements -= 1;
+  }
+
+  #tell(envelope: Envelope): boolean {
+    const { origin } = envelope;
+    this.#statements += 1;
+    if (this.#isHere) {
+      return passOn(envelope, this.#target, true, origin === null ? this : new Both(this, origin));
+    }
+    const isTaken = passOn(envelope, this.#target, false, null);
+    if (isTaken) this.#mark();
+    else this.#statements -= 1;
+    return isTaken;
+  }
+
+  /** W2. */
+  #mark(): void {
+    if (this.#isMarking) return;
+    this.#isMarking = true;
+    const covered = this.#statements;
+    const onPassed = (): void => {
+      this.#isMarking = false;
+      this.#statements -= covered;
+      if (this.#statements > 0) this.#mark();
+    };
+    postMark(this.#target, onPassed);
+  }
+}
+
+/** Calls back when all mail of this thread before it has left the target's mailbox, or the target is gone. */
+export function postMark(target: Target, onPassed: () => void): void {
+  const asker: Asker = { reply: onPassed, fail: onPassed, onAbandoned: () => undefined };
+  target.post({ kind: 'call', name: MARK, message: null, origin: null, asker });
+}
+
+class Both implements MailOrigin {
+  readonly #one: MailOrigin;
+  readonly #other: MailOrigin;
+
+  constructor(one: MailOrigin, other: MailOrigin) {
+    this.#one = one;
+    this.#other = other;
+  }
+
+  settled(): void {
+    this.#one.settled();
+    this.#other.settled();
+  }
+}
+
+/** Passes everything on between an asker and who answers it, and says once when that is over. */
+class CountedAsker<Inner extends Asker = Asker> implements Asker {
+  protected readonly inner: Inner;
+  #onDone: (() => void) | null;
+  #abandoned: (() => void) | null = null;
+  #isAbandoned = false;
+
+  constructor(inner: Inner, onDone: () => void) {
+    this.inner = inner;
+    this.#onDone = onDone;
+    inner.onAbandoned(() => {
+      this.#isAbandoned = true;
+      this.done();
+      this.#abandoned?.();
+    });
+  }
+
+  reply(value: unknown): void {
+    this.done();
+    this.inner.reply(value);
+  }
+
+  fail(fault: Fault): void {
+    this.done();
+    this.inner.fail(fault);
+  }
+
+  onAbandoned(hook: () => void): void {
+    if (this.#isAbandoned) hook();
+    else this.#abandoned = hook;
+  }
+
+  protected done(): void {
+    this.#onDone?.();
+    this.#onDone = null;
+  }
+}
+
+class CountedStreamAsker extends CountedAsker<StreamAsker> implements StreamAsker {
+  item(value: unknown): void {
+    this.inner.item(value);
+  }
+
+  end(): void {
+    this.done();
+    this.inner.end();
+  }
+
+  onGranted(hook: (credit: number) => void): void {
+    this.inner.onGranted(hook);
+  }
+}
