@@ -1,7 +1,7 @@
 // Tree: the whole supervision tree on one page. Actor, parent, restart, thread, mailbox.
 //
 //   root (one_for_one)
-//   ├─ config, tool-outputs, conversations, providers, tools, service          edge thread, permanent
+//   ├─ config, tool-outputs, conversations, providers, tools, service, runtime edge thread, permanent
 //   └─ chat (rest_for_one: a new directory wants new hosts)
 //      ├─ runs                                                                 edge thread, permanent
 //      └─ run-hosts (one_for_one)
@@ -21,6 +21,7 @@ import { providersActor } from './providers/actor.ts';
 import { completionsActor } from './providers/completions.ts';
 import { runsActor } from './runs/actor.ts';
 import { runHostActor } from './runs/run-host.ts';
+import { runtimeActor } from './runtime/actor.ts';
 import { serviceActor } from './service/actor.ts';
 import { toolOutputsActor } from './tool-outputs/actor.ts';
 import { toolsActor } from './tools/actor.ts';
@@ -52,6 +53,7 @@ export function troupeTree({ environment, keyFile, runHosts }: TreeOptions): rea
     child(providersActor, undefined, { id: 'providers', name: true }),
     child(toolsActor, undefined, { id: 'tools', name: true }),
     child(serviceActor, undefined, { id: 'service', name: true }),
+    child(runtimeActor, undefined, { id: 'runtime', name: true }),
     supervise(
       { id: 'chat', shutdownMs: CHAT_SHUTDOWN_MS },
       [

@@ -15,7 +15,15 @@ export interface Log {
   child(fields: object): Log;
 }
 
-const SECRET_MEMBERS = ['api_key', 'apiKey', 'authorization', 'password', 'token', 'secret', 'headers'];
+export const SECRET_MEMBERS: readonly string[] = [
+  'api_key',
+  'apiKey',
+  'authorization',
+  'password',
+  'token',
+  'secret',
+  'headers',
+];
 
 export function openLog(level: LogLevel, category = 'core'): Log {
   const logger: Logger = pino(

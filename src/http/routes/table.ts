@@ -5,6 +5,7 @@ import { configRoutes } from './config.ts';
 import { conversationRoutes } from './conversations.ts';
 import { providerRoutes } from './providers.ts';
 import { runRoutes } from './runs.ts';
+import { runtimeRoutes } from './runtime.ts';
 import { serviceRoutes } from './service.ts';
 import { toolOutputRoutes } from './tool-outputs.ts';
 
@@ -15,4 +16,5 @@ export const routeTable: readonly Binding[] = [
   ...toolOutputRoutes,
   ...providerRoutes,
   ...configRoutes,
+  ...runtimeRoutes,
 ];
