@@ -57,6 +57,12 @@ module.exports = {
       ['^src/http/', PROTOCOLS, '^src/supervisor/protocol[.]ts$', '^src/std/'],
       'A route sends messages: it sees protocols, never an actor, the kernel or storage.',
     ),
+    layer(
+      'top',
+      '^src/top/',
+      ['^src/top/', '^src/actors/runtime/protocol[.]ts$', '^src/std/'],
+      'Top is a client: it knows what the service says, not how it is made.',
+    ),
     layer('composition', COMPOSITION, ['^src/'], 'The service does not need its tests, benches and scripts.'),
     {
       name: 'protocol-is-a-door',

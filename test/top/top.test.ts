@@ -78,12 +78,14 @@ test('arguments that it does not understand are answered with its usage', async 
   }
 });
 
-const hasScript = spawnSync('script', ['--version']).stdout?.toString().includes('util-linux') === true;
+/** From util-linux: runs a command in a terminal of its own. */
+const TERMINAL_MAKER = 'script';
+const hasScript = spawnSync(TERMINAL_MAKER, ['--version']).stdout?.toString().includes('util-linux') === true;
 
 test.runIf(hasScript)('in a terminal it draws until q, and leaves the terminal as it was', async () => {
   let typed = false;
   const command = `stty rows 24 cols 80; ${process.execPath} ${MAIN} ${app.url}; echo "code $?"; stty -a`;
-  const { stdout } = await run('script', ['-qfec', command, '/dev/null'], (drawn, type) => {
+  const { stdout } = await run(TERMINAL_MAKER, ['-qfec', command, '/dev/null'], (drawn, type) => {
     if (typed || !/sent \d+ \(\d+\/s\)/.test(drawn)) return;
     typed = true;
     type('q');
