@@ -2,6 +2,7 @@
 
 import type { ThreadStarter } from '../../src/supervisor/threads/thread-starter.ts';
 import { workerStarter } from '../../src/supervisor/threads/worker-starter.ts';
+import { wallMs } from './victim-actor.ts';
 
 export interface ThreadObituary {
   readonly starter: ThreadStarter;
@@ -21,13 +22,13 @@ export function openObituary(heapMaxMb: number): ThreadObituary {
       const worker = workers.start(seed, {
         ...hooks,
         exited: (code) => {
-          exitedAtMs.set(seed.thread, performance.now());
+          exitedAtMs.set(seed.thread, wallMs());
           hooks.exited(code);
         },
       });
       return {
         terminate: () => {
-          if (!sentencedAtMs.has(seed.thread)) sentencedAtMs.set(seed.thread, performance.now());
+          if (!sentencedAtMs.has(seed.thread)) sentencedAtMs.set(seed.thread, wallMs());
           worker.terminate();
         },
       };

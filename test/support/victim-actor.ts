@@ -75,8 +75,8 @@ export const victimActor = actor({
 export interface Testimony {
   /** What it was told about the end of the victim. */
   readonly told: readonly Terminated[];
-  /** How its question ended; null while it is open. */
-  readonly failure: string | null;
+  /** How its question ended, and when; null while it is open. */
+  readonly failure: { readonly code: string; readonly atMs: number } | null;
 }
 
 export const witnessProtocol = protocol('witness', {
@@ -90,6 +90,9 @@ export const witnessProtocol = protocol('witness', {
 
 const ASK_MS = 600_000;
 
+/** Fractional, and the same on all threads, each of which counts from its own start. */
+export const wallMs = (): number => performance.timeOrigin + performance.now();
+
 export const witnessActor = actor({
   module: import.meta.url,
   exportName: 'witnessActor',
@@ -97,7 +100,7 @@ export const witnessActor = actor({
   setup: (context) => {
     const told: Terminated[] = [];
     const first = Promise.withResolvers<void>();
-    let failure: string | null = null;
+    let failure: Testimony['failure'] = null;
     let askNeighbour = async (): Promise<unknown> => undefined;
     return {
       observe: async ({ victim, neighbour }) => {
@@ -109,7 +112,7 @@ export const witnessActor = actor({
           .refTo(victimProtocol, victim)
           .ask('never', {}, { deadlineMs: ASK_MS })
           .catch((error) => {
-            failure = error.code;
+            failure = { code: error.code, atMs: wallMs() };
           });
         askNeighbour = () =>
           context
