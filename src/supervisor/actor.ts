@@ -84,10 +84,21 @@ export function actor<P extends Protocol, Args = undefined>(
 export type Restart = 'permanent' | 'transient' | 'temporary';
 
 /**
- * Where a child lives: beside its parent, on the main thread, or on the worker thread of that name (started on first
- * use, replaced when it dies).
+ * Where a child lives, whichever thread its parent is on:
+ * - `parent`: beside its parent; `edge`: on the main thread;
+ * - `{ thread }`: on the worker thread of that name, started on first use, replaced when it dies;
+ * - `{ anyOf }`: on the least loaded of those; `any`: on the least loaded of all that have a name, `host` if none has;
+ * - `dedicated`: on a thread of its own, which ends with it.
+ * Load is actors and reported health. A restart is placed anew. A worker asks the main thread: until its answer has come,
+ * which mail to the ref and watches wait for, the ref has no address yet.
  */
-export type Placement = 'parent' | 'edge' | { readonly thread: string };
+export type Placement =
+  | 'parent'
+  | 'edge'
+  | 'any'
+  | 'dedicated'
+  | { readonly thread: string }
+  | { readonly anyOf: readonly string[] };
 
 export interface ChildOptions {
   /** Last segment of the child's path; unique among its siblings. */

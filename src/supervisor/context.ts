@@ -158,7 +158,7 @@ export class Context<P extends Protocol> implements ActorContext<P> {
     unwatch = this.#cell.runtime.watch(address, (reason) => {
       forget();
       this.#signal(() => {
-        if (isOpen) onTerminated({ address, reason });
+        if (isOpen) onTerminated({ address: addressOf(target) ?? address, reason });
       });
     });
     return () => {

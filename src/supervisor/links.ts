@@ -62,6 +62,13 @@ export class Links {
     }
   }
 
+  /** An actor that others here are linked to has got its thread. */
+  placed(address: Address): void {
+    for (const linked of this.#linked.values()) {
+      if (linked.has(address.actor)) linked.set(address.actor, address);
+    }
+  }
+
   #accept(actor: number, from: Address): void {
     const cell = this.#runtime.cells.get(actor);
     if (cell !== undefined) {

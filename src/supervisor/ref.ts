@@ -12,6 +12,8 @@ export interface Target {
   readonly path: string;
   /** Null for a name, whose bearer may change. */
   readonly address: Address | null;
+  /** On this thread only: where an actor is that has no address yet (see threads/pending-child.ts). */
+  readonly location?: Address;
   /** Takes the envelope, or refuses it: then its asker has been failed, and it has been counted. */
   post(envelope: Envelope): boolean;
 }
@@ -33,6 +35,10 @@ export class ActorRef {
 
   get address(): Address | null {
     return this.#target.address;
+  }
+
+  get location(): Address | null {
+    return this.#target.location ?? this.#target.address;
   }
 
   tell(name: string, message: unknown): boolean {
@@ -72,5 +78,5 @@ export function typed<P extends Protocol>(ref: ActorRef): Ref<P> {
 }
 
 export function addressOf(target: Ref<Protocol> | Address): Address | null {
-  return target instanceof ActorRef ? target.address : (target as Address);
+  return target instanceof ActorRef ? target.location : (target as Address);
 }

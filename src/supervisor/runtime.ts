@@ -162,7 +162,7 @@ export class Runtime {
   }
 
   refOfChild(handle: ChildHandle, id: string, parent: Cell, owner: Owner | null): ActorRef {
-    if (handle instanceof Cell) return new ActorRef(handle, this.deadlines, owner);
+    if (isTarget(handle)) return new ActorRef(handle, this.deadlines, owner);
     return this.refTo({ thread: handle.thread, actor: handle.actor, path: pathOf(id, parent) }, owner);
   }
 
@@ -274,6 +274,11 @@ function parentOf(cell: Cell): ParentHandle {
     childEnded: (actor, reason) => cell.signalNow(() => cell.children.onEnded(actor, reason)),
     heir: cell.children.heir,
   };
+}
+
+/** A cell is, and a child that has no thread yet. */
+function isTarget(handle: ChildHandle): handle is ChildHandle & Target {
+  return 'post' in handle;
 }
 
 function pathOf(id: string, parent: Cell): string {

@@ -2,6 +2,7 @@
 // handshake. The same in a worker and in a simulated thread.
 // O1 `ready` is sent as soon as it has joined: its bootstrap's services are up by then; a spare waits there.
 // O2 An exit without `goodbye` is a crash, whatever its code (see thread-pool.ts).
+// O3 It has no threads to give: the main thread says where its actors' children go (see pending-child.ts).
 
 import { MAIN_THREAD, type Runtime } from '../runtime.ts';
 import type { Link } from './link.ts';
@@ -21,15 +22,17 @@ export interface MemberHost {
   exit(): void;
 }
 
-const noThreads: ThreadSource = {
-  threadFor: (name) => {
-    throw new Error(`only the main thread places actors on a thread by name (${name})`);
-  },
-  giveUpStarting: () => undefined,
-};
-
 export function joinSystem(runtime: Runtime, seed: ThreadSeed, host: MemberHost): void {
-  const remote = new Remote(runtime, noThreads, onSignal, host.loadBehaviour);
+  // O3
+  const source: ThreadSource = {
+    place: (placement, actor, path) => {
+      main.signal({ kind: 'place', placement, actor, path });
+      return null;
+    },
+    giveBack: (thread) => main.signal({ kind: 'give_back', thread }),
+    giveUpStarting: (thread) => main.signal({ kind: 'give_up', thread }),
+  };
+  const remote = new Remote(runtime, source, onSignal, host.loadBehaviour);
   for (const [name, address] of seed.names) runtime.registry.follow(name, address);
   const main = remote.join(MAIN_THREAD, seed.port);
   main.signal({ kind: 'ready' });

@@ -13,13 +13,16 @@ import type { Target } from '../ref.ts';
 import { MAIN_THREAD, nameOf, type OtherThreads, type Runtime } from '../runtime.ts';
 import { Link } from './link.ts';
 import { loadBehaviour } from './load-behaviour.ts';
+import { PendingChild, UNPLACED } from './pending-child.ts';
 import type { BehaviourLoader } from './thread-starter.ts';
-import type { Port, SignalFrame, SpawnOrder } from './wire.ts';
+import type { PoolPlacement, Port, SignalFrame, SpawnOrder } from './wire.ts';
 
-/** Where the threads come from: the pool, on the main thread. */
+/** Where the threads come from: the pool, on the main thread; a worker asks for them. */
 export interface ThreadSource {
-  /** The number of the live thread with a placement's name; starts it if need be. */
-  threadFor(name: string): number;
+  /** The thread for a child, started if need be; null when it comes later, by `placed` or `not_placed`. */
+  place(placement: PoolPlacement, actor: number, path: string): number | null;
+  /** Nothing of what it was wanted for lives there: ends a dedicated thread. */
+  giveBack(thread: number): void;
   /** Ends a thread on which no actor has started yet: a kill for one of its actors would never be read. */
   giveUpStarting(thread: number): void;
 }
@@ -49,6 +52,8 @@ export class Remote implements OtherThreads {
   /** Theirs on actors here: a way to take each back, by thread and number. */
   readonly #watched = new Map<string, () => void>();
   readonly #children = new Map<number, RemoteChild>();
+  /** Ours that wait for a place. */
+  readonly #pending = new Map<number, PendingChild>();
 
   constructor(
     runtime: Runtime,
@@ -107,15 +112,39 @@ export class Remote implements OtherThreads {
     path: string,
     parent: ParentHandle,
   ): ChildHandle {
-    const thread = typeof placement === 'object' ? this.#source.threadFor(placement.thread) : MAIN_THREAD;
+    const launchOn = (thread: number): ChildHandle =>
+      this.#launchOn(thread, spec, placement, actor, path, parent);
+    if (placement === 'parent' || placement === 'edge') return launchOn(MAIN_THREAD);
+    const thread = this.#source.place(placement, actor, path);
+    if (thread !== null) return launchOn(thread);
+    const pending = new PendingChild(this.#runtime, actor, path, {
+      launch: launchOn,
+      ended: (reason) => parent.childEnded(actor, reason),
+    });
+    this.#pending.set(actor, pending);
+    return pending;
+  }
+
+  #launchOn(
+    thread: number,
+    spec: ChildSpec,
+    placement: Placement,
+    actor: number,
+    path: string,
+    parent: ParentHandle,
+  ): ChildHandle {
+    if (thread === this.#runtime.thread) return this.#runtime.startCell(spec, actor, path, parent);
     const { module, exportName } = spec.behaviour as Behaviour<Protocol, unknown>;
     // The child is no longer placed: where it arrives is where it lives.
     const { placement: _placement, name: _name, ...rest } = spec.options;
     const name = nameOf(spec);
     const options = name === null ? rest : { ...rest, name };
-    const order: SpawnOrder = { actor, path, module, exportName, args: spec.args, options };
-    this.#children.set(actor, { thread, parent });
-    this.#signal(thread, { kind: 'spawn', order });
+    const isDedicated = placement === 'dedicated';
+    const order: SpawnOrder = { actor, path, module, exportName, args: spec.args, options, isDedicated };
+    if (this.#links.has(thread)) {
+      this.#children.set(actor, { thread, parent });
+      this.#signal(thread, { kind: 'spawn', order });
+    } else parent.childEnded(actor, { kind: 'thread_lost', message: 'its thread is gone' });
     return {
       actor,
       thread,
@@ -129,6 +158,7 @@ export class Remote implements OtherThreads {
   }
 
   watch(address: Address, onTerminated: (reason: TerminationReason) => void): () => void {
+    if (address.thread === UNPLACED) return this.#watchPending(address.actor, onTerminated);
     const link = this.#linkTo(address.thread);
     if (link === undefined) {
       onTerminated({ kind: 'thread_lost', message: 'its thread is gone' });
@@ -143,7 +173,41 @@ export class Remote implements OtherThreads {
     };
   }
 
+  #watchPending(actor: number, onTerminated: (reason: TerminationReason) => void): () => void {
+    let unwatch: (() => void) | null = () => undefined;
+    const pending = this.#pending.get(actor);
+    if (pending === undefined) onTerminated({ kind: 'unknown_actor' });
+    pending?.whenSettled(() => {
+      if (unwatch === null) return;
+      if (pending.ended !== null) onTerminated(pending.ended);
+      else unwatch = this.#runtime.watch(pending.location, onTerminated);
+    });
+    return () => {
+      unwatch?.();
+      unwatch = null;
+    };
+  }
+
+  #notifyPending(notice: LinkNotice): void {
+    const pending = this.#pending.get(notice.actor);
+    pending?.whenSettled(() => {
+      const { ended, location } = pending;
+      this.#runtime.links.placed(location);
+      if (ended === null) {
+        if (location.thread === this.#runtime.thread) this.#runtime.links.take(notice);
+        else this.notify(location.thread, notice);
+      } else if (notice.kind === 'link') {
+        const { actor: from } = notice;
+        this.#runtime.links.take({ kind: 'link_exit', actor: notice.from.actor, from, reason: ended });
+      }
+    });
+  }
+
   notify(thread: number, notice: LinkNotice): boolean {
+    if (thread === UNPLACED) {
+      this.#notifyPending(notice);
+      return true;
+    }
     const link = this.#linkTo(thread);
     link?.signal(notice);
     return link !== undefined;
@@ -200,6 +264,14 @@ export class Remote implements OtherThreads {
         child?.parent.childEnded(frame.actor, frame.reason);
         return;
       }
+      case 'placed': {
+        const isWanted = this.#takePending(frame.actor)?.place(frame.thread) ?? false;
+        if (!isWanted) this.#source.giveBack(frame.thread);
+        return;
+      }
+      case 'not_placed':
+        this.#takePending(frame.actor)?.fail(frame.message);
+        return;
       case 'watch':
         this.#watchHere(frame.watch, frame.actor, link);
         return;
@@ -233,12 +305,21 @@ export class Remote implements OtherThreads {
     }
   }
 
+  #takePending(actor: number): PendingChild | undefined {
+    const pending = this.#pending.get(actor);
+    this.#pending.delete(actor);
+    return pending;
+  }
+
   #spawn(order: SpawnOrder, link: Link): void {
-    const { actor, path, module, exportName, args, options } = order;
+    const { actor, path, module, exportName, args, options, isDedicated } = order;
     const parent: ParentHandle = {
       thread: link.thread,
       childStarted: () => link.signal({ kind: 'child_started', actor }),
-      childEnded: (_actor, reason) => link.signal({ kind: 'child_ended', actor, reason }),
+      childEnded: (_actor, reason) => {
+        link.signal({ kind: 'child_ended', actor, reason });
+        if (isDedicated) this.#source.giveBack(this.#runtime.thread);
+      },
     };
     // The cell is there at once, so that mail right behind this order finds it; its module may take a moment to load.
     this.#runtime.startLoadedCell(

@@ -4,15 +4,17 @@
 //    during which the main thread itself did not listen does not count.
 // D3 A name gets a new thread when it is next asked for: the spare when it is ready, else a cold start. Then a new spare
 //    is started.
+// D4 A dedicated thread is asked to leave when its actor has ended, or the thread of that one's parent is lost.
 
 import type { Timer } from '../../std/clock.ts';
 import { errorText } from '../../std/errors.ts';
 import { MAIN_THREAD, type Runtime } from '../runtime.ts';
 import type { ThreadBootstrap } from './bootstrap.ts';
+import { freest, type HostLoad } from './freest.ts';
 import type { Link } from './link.ts';
 import { Remote, type ThreadSource } from './remote.ts';
 import type { StartedThread, ThreadStarter } from './thread-starter.ts';
-import type { SignalFrame, ThreadHealth } from './wire.ts';
+import type { PoolPlacement, SignalFrame, ThreadHealth } from './wire.ts';
 import { workerStarter } from './worker-starter.ts';
 
 export interface ThreadPoolOptions {
@@ -42,8 +44,11 @@ export interface ThreadView {
   readonly health: ThreadHealth | null;
 }
 
-interface Host {
+interface Host extends HostLoad {
   readonly thread: number;
+  /** Of an actor that the thread is for: by whom it was asked for. */
+  dedicatedBy: number | null;
+  placedSince: number;
   name: string | null;
   state: 'starting' | 'ready' | 'leaving';
   readonly worker: StartedThread;
@@ -54,6 +59,11 @@ interface Host {
   failure: string | null;
   saidGoodbye: boolean;
 }
+
+/** What `any` means while no thread has a name. */
+const HOST_DEFAULT = 'host';
+
+const BYTES_PER_MB = 2 ** 20;
 
 /** A cold start loads modules from disk; longer than this it will never be ready. */
 const START_MAX_MS = 60_000;
@@ -96,10 +106,7 @@ export class ThreadPool implements ThreadSource {
     this.#isStopping = true;
     this.#heartbeat?.cancel();
     const hosts = [...this.#hosts.values()];
-    for (const host of hosts) {
-      host.state = 'leaving';
-      host.link.signal({ kind: 'shutdown' });
-    }
+    for (const host of hosts) this.#dismiss(host);
     const timers = hosts.map((host) =>
       this.#runtime.clock.startTimer(deadlineMs, () => host.worker.terminate()),
     );
@@ -115,14 +122,60 @@ export class ThreadPool implements ThreadSource {
     await host.exited;
   }
 
-  threadFor(name: string): number {
-    for (const host of this.#hosts.values()) {
-      if (host.name === name && host.state !== 'leaving') return host.thread;
+  place(placement: PoolPlacement, _actor: number, path: string, by = MAIN_THREAD): number {
+    const host = this.#hostFor(placement, path, by);
+    host.placedSince += 1;
+    return host.thread;
+  }
+
+  /** D4. */
+  giveBack(thread: number): void {
+    const host = this.#hosts.get(thread);
+    if (host !== undefined && host.dedicatedBy !== null) this.#dismiss(host);
+  }
+
+  #hostFor(placement: PoolPlacement, path: string, by: number): Host {
+    if (placement === 'dedicated') {
+      const host = this.#take(path);
+      host.dedicatedBy = by;
+      return host;
     }
+    const names =
+      placement === 'any' ? this.#names() : 'thread' in placement ? [placement.thread] : placement.anyOf;
+    const hosts = names.map((name) => this.#named(name));
+    const chosen = freest(hosts, this.#options.heapMaxMb * BYTES_PER_MB);
+    const name = names[chosen];
+    if (name === undefined) throw new Error(`${path} may live on any of no threads`);
+    return hosts[chosen] ?? this.#take(name);
+  }
+
+  /** Of the threads that carry whatever comes; one at least. */
+  #names(): readonly string[] {
+    const names = [...this.#hosts.values()].flatMap(({ name, state, dedicatedBy }) =>
+      name === null || state === 'leaving' || dedicatedBy !== null ? [] : [name],
+    );
+    return names.length === 0 ? [HOST_DEFAULT] : names;
+  }
+
+  #named(name: string): Host | null {
+    for (const host of this.#hosts.values()) {
+      if (host.name === name && host.state !== 'leaving' && host.dedicatedBy === null) return host;
+    }
+    return null;
+  }
+
+  /** The spare, or a cold start (D3). */
+  #take(name: string): Host {
     const host = this.#takeSpare() ?? this.#start();
     host.name = name;
     if (this.#options.spare && this.#spare === null) this.#spare = this.#startSpare();
-    return host.thread;
+    return host;
+  }
+
+  #dismiss(host: Host): void {
+    if (host.state === 'leaving') return;
+    host.state = 'leaving';
+    host.link.signal({ kind: 'shutdown' });
   }
 
   giveUpStarting(thread: number): void {
@@ -173,6 +226,8 @@ export class ThreadPool implements ThreadSource {
     const host: Host = {
       thread,
       name: null,
+      dedicatedBy: null,
+      placedSince: 0,
       state: 'starting',
       worker,
       link: this.#remote.join(thread, ours),
@@ -207,12 +262,30 @@ export class ThreadPool implements ThreadSource {
         return;
       case 'pong':
         host.health = frame.health;
+        host.placedSince = 0;
+        return;
+      case 'place':
+        this.#answer(frame, link);
+        return;
+      case 'give_back':
+        this.giveBack(frame.thread);
+        return;
+      case 'give_up':
+        this.giveUpStarting(frame.thread);
         return;
       case 'goodbye':
         host.saidGoodbye = true;
         return;
       default:
         return;
+    }
+  }
+
+  #answer({ placement, actor, path }: SignalFrame & { readonly kind: 'place' }, link: Link): void {
+    try {
+      link.signal({ kind: 'placed', actor, thread: this.place(placement, actor, path, link.thread) });
+    } catch (error) {
+      link.signal({ kind: 'not_placed', actor, message: errorText(error) });
     }
   }
 
@@ -235,6 +308,7 @@ export class ThreadPool implements ThreadSource {
     this.#remote.threadLost(host.thread, message);
     for (const other of this.#hosts.values()) {
       other.link.signal({ kind: 'thread_gone', thread: host.thread, message });
+      if (other.dedicatedBy === host.thread) this.#dismiss(other); // its parent is lost, and so is it
     }
   }
 

@@ -3,7 +3,7 @@
 // W2 Mail keeps its order per sender and receiver, replies included.
 
 import type { FaultOnWire } from '../../std/errors.ts';
-import type { ChildOptions, TerminationReason } from '../actor.ts';
+import type { ChildOptions, Placement, TerminationReason } from '../actor.ts';
 import type { LinkNotice } from '../links.ts';
 import type { Address } from '../protocol.ts';
 import type { Counters } from '../runtime.ts';
@@ -57,7 +57,12 @@ export interface SpawnOrder {
   readonly exportName: string;
   readonly args: unknown;
   readonly options: ChildOptions;
+  /** The thread is its own, and has nothing left to do when it has ended. */
+  readonly isDedicated: boolean;
 }
+
+/** A placement on a thread that the pool chooses. */
+export type PoolPlacement = Exclude<Placement, 'parent' | 'edge'>;
 
 export interface ThreadHealth {
   readonly actors: number;
@@ -84,6 +89,18 @@ export type SignalFrame =
   | { readonly kind: 'name_refused'; readonly name: string; readonly actor: number; readonly bearer: Address }
   | { readonly kind: 'connect'; readonly thread: number; readonly port: Port }
   | { readonly kind: 'thread_gone'; readonly thread: number; readonly message: string }
+  /** A worker asks for a place for a child of its own; the main thread says which, or why there is none. */
+  | {
+      readonly kind: 'place';
+      readonly placement: PoolPlacement;
+      readonly actor: number;
+      readonly path: string;
+    }
+  | { readonly kind: 'placed'; readonly actor: number; readonly thread: number }
+  | { readonly kind: 'not_placed'; readonly actor: number; readonly message: string }
+  /** A thread on which nothing of what it was asked for is left, if it was dedicated to that. */
+  | { readonly kind: 'give_back'; readonly thread: number }
+  | { readonly kind: 'give_up'; readonly thread: number }
   | { readonly kind: 'ready' }
   | { readonly kind: 'ping' }
   | { readonly kind: 'pong'; readonly health: ThreadHealth }

@@ -23,9 +23,10 @@ interface Thread {
 }
 
 const noThreads = {
-  threadFor: (): number => {
+  place: (): number => {
     throw new Error('no threads here');
   },
+  giveBack: () => undefined,
   giveUpStarting: () => undefined,
 };
 
