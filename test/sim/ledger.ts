@@ -14,6 +14,9 @@ declare module '../../src/supervisor/actor.ts' {
 /** The scenario itself, which is no actor. */
 export const OUTSIDE = -1;
 
+/** How long the children may take to stop. */
+export const SHUTDOWN_MS = 500;
+
 export interface ChildPlan {
   /** One a spawn: all incarnations of the child share it. */
   readonly spawn: string;
@@ -62,6 +65,12 @@ export interface Watch {
   told: TerminationReason | null;
 }
 
+export interface Bond {
+  readonly one: number;
+  readonly other: number;
+  isOpen: boolean;
+}
+
 export interface Sequence {
   readonly count: number;
   items: number;
@@ -80,11 +89,14 @@ export class Ledger {
   readonly incarnations = new Map<number, Incarnation>();
   readonly sent = new Map<number, Sent>();
   readonly watches = new Map<number, Watch>();
+  readonly bonds = new Map<number, Bond>();
   readonly streams = new Map<number, Sequence>();
   /** Children that somebody stopped for good. */
   readonly dismissed = new Set<string>();
   readonly violations: string[] = [];
   readonly #around: Surroundings;
+  readonly #asideSince = new Map<number, Set<number>>();
+  readonly #settingAside = new Set<number>();
   readonly #latest = new Map<string, number>();
   readonly #spawned = new Map<string, string>();
   readonly #timers = new Map<string, number>();
@@ -133,6 +145,12 @@ export class Ledger {
     if (earlier.length > 0 && plan.restart === 'temporary')
       this.violate(`${plan.spawn} is temporary and was started again`);
     const incarnation = { address, plan, startedAtMs: this.nowMs, endingAtMs: null, crashedAtMs: null };
+    const earlierOnes = earlier.filter((one) => one.reason?.kind === 'stopped');
+    const parent = this.incarnations.get(plan.parent);
+    // Its siblings' restarts stop it as well, a slow stop is a kill, and a lost thread may have taken the news along.
+    const isSure = parent?.plan.strategy === 'one_for_one' && plan.stopMs < SHUTDOWN_MS / 2;
+    if (isSure && plan.restart === 'transient' && earlierOnes.some((one) => this.#isOn(one.address.thread)))
+      this.violate(`${plan.spawn} is transient and was started again after a stop`);
     this.incarnations.set(address.actor, { ...incarnation, reason: null });
     this.note(`${address.actor} starts as ${address.path}, spawned as ${plan.spawn}`);
     return earlier.length;
@@ -200,9 +218,29 @@ export class Ledger {
     sent.handledBy = actor;
     if (!sent.isTaken) this.violate(`${actor} handled ${id}, which had been refused`);
     if (to !== null && to !== actor) this.violate(`${actor} handled ${id}, which was sent to ${to}`);
+    // What was set aside comes later than it was sent.
+    if (this.#asideSince.get(actor)?.has(id) === true) return;
     const pair = `${from}>${actor}`;
     if (id < (this.#latest.get(pair) ?? 0)) this.violate(`${actor} handled ${id} of ${from} out of order`);
     this.#latest.set(pair, id);
+  }
+
+  beginAside(actor: number): void {
+    this.#settingAside.add(actor);
+  }
+
+  endAside(actor: number): void {
+    this.does(actor, 'takes back what it set aside');
+    this.#settingAside.delete(actor);
+  }
+
+  /** True when the actor is to set this one aside. */
+  setsAside(actor: number, { id, from }: Mail): boolean {
+    if (!this.#settingAside.has(actor)) return false;
+    this.does(actor, `sets ${id} of ${from} aside`);
+    const aside = this.#asideSince.get(actor) ?? new Set();
+    this.#asideSince.set(actor, aside.add(id));
+    return true;
   }
 
   settle(id: number, outcome: string): void {
@@ -214,6 +252,23 @@ export class Ledger {
     if (outcome === 'reply' && sent.handledBy === null) this.violate(`ask ${id} was answered by nobody`);
     if (outcome === 'ask_timeout' && this.nowMs - sent.atMs < (sent.deadlineMs ?? 0) - 0.001)
       this.violate(`ask ${id} timed out before its deadline`);
+  }
+
+  // ---- Links
+
+  link(one: number, other: number): number {
+    const bond = this.number();
+    this.bonds.set(bond, { one, other, isOpen: true });
+    return bond;
+  }
+
+  unlink(bond: number): void {
+    const found = this.bonds.get(bond);
+    if (found === undefined) return;
+    // Two actors have one link, whoever made it, and how often.
+    const pair = [found.one, found.other];
+    for (const other of this.bonds.values())
+      if (pair.includes(other.one) && pair.includes(other.other)) other.isOpen = false;
   }
 
   // ---- Watches

@@ -27,7 +27,9 @@ export type Deed =
     }
   | { readonly do: 'watch'; readonly target: Address; readonly unwatchAfterMs: number | null }
   | { readonly do: 'spawn'; readonly options: ChildOptions; readonly plan: Omit<ChildPlan, 'parent'> }
-  | { readonly do: 'stop child'; readonly id: string }
+  | { readonly do: 'link'; readonly target: Address; readonly unlinkAfterMs: number | null }
+  | { readonly do: 'set aside'; readonly forMs: number }
+  | { readonly do: 'stop child'; readonly id: string; readonly drain: boolean }
   | { readonly do: 'stop' }
   | { readonly do: 'crash' }
   | { readonly do: 'crash later'; readonly afterMs: number }
@@ -79,7 +81,10 @@ export const nodeActor = actor({
         ledger.handle(me, mail);
         act(context, ledger, deed);
       },
-      hear: (mail: Mail) => ledger.handle(me, mail),
+      hear: (mail: Mail) => {
+        if (ledger.setsAside(me, mail)) return context.stash();
+        ledger.handle(me, mail);
+      },
       wonder: (question: { mail: Mail; mode: AnswerMode; afterMs: number }) => {
         ledger.handle(me, question.mail);
         return answer(context, ledger, question);
@@ -138,9 +143,28 @@ function act(context: Context, ledger: Ledger, deed: Deed): void {
         // It has a child of that id already.
       }
       return;
+    case 'link': {
+      const link = ledger.link(me, deed.target.actor);
+      const unlink = context.link(deed.target);
+      if (deed.unlinkAfterMs === null) return;
+      context.after(`unlink ${link}`, deed.unlinkAfterMs, () => {
+        ledger.unlink(link);
+        unlink();
+      });
+      return;
+    }
+    case 'set aside':
+      ledger.beginAside(me);
+      context.after('take back', deed.forMs, () => {
+        ledger.endAside(me);
+        context.unstashAll();
+      });
+      return;
     case 'stop child':
       ledger.dismiss(me, deed.id);
-      context.pipe(context.stopChild(deed.id), () => ledger.does(me, `has stopped ${deed.id}`));
+      context.pipe(context.stopChild(deed.id, { drain: deed.drain }), () =>
+        ledger.does(me, `has stopped ${deed.id}`),
+      );
       return;
     case 'stop':
       context.stopSelf();

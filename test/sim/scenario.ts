@@ -9,14 +9,20 @@ import type {
   SupervisionStrategy,
   ThreadServices,
 } from '../../src/supervisor/actor.ts';
-import { type FaultPlan, type SimulationReport, simulate } from '../../src/supervisor/testkit/index.ts';
-import { type ChildPlan, Ledger, OUTSIDE, type Surroundings } from './ledger.ts';
+import {
+  type FaultPlan,
+  failing,
+  type SimulationReport,
+  simulate,
+} from '../../src/supervisor/testkit/index.ts';
+import { type ChildPlan, Ledger, OUTSIDE, SHUTDOWN_MS, type Surroundings } from './ledger.ts';
 import { type AnswerMode, type Deed, nodeActor, nodeProtocol } from './node-actor.ts';
 import { judge } from './verdict.ts';
 
 const DEADLINE_MS = 30_000;
 /** Longer than deadlines, backoffs, and the time that a thread may take to start. */
 const QUIET_MS = 75_000;
+const SPAWNS_FIRST = 15;
 const MODES: readonly AnswerMode[] = [
   'now',
   'now',
@@ -83,14 +89,14 @@ export function runSeed(seed: number): Promise<SimulationReport> {
           { ...nameless, restart: 'permanent' },
         );
       }
-      const deeds = 20 + dice.int(60);
+      const deeds = 30 + dice.int(170);
       for (let i = 0; i < deeds; i += 1) {
-        if (dice.chance(0.7)) await sleep(dice.upTo(dice.chance(0.05) ? 2_000 : 20));
+        if (dice.chance(0.6)) await sleep(dice.upTo(dice.chance(0.03) ? 2_000 : 20));
         const doer = dice.pick(someActors(dice, ledger));
         const mail = ledger.send(OUTSIDE, doer, null);
         const address = ledger.incarnations.get(doer)?.address;
         if (address === undefined) continue;
-        const message = { mail, deed: newDeed(dice, ledger, address.thread) };
+        const message = { mail, deed: newDeed(dice, ledger, address.thread, i < SPAWNS_FIRST) };
         const isTaken = system.refTo(nodeProtocol, address).tell('act', message);
         const sent = ledger.sent.get(mail.id);
         if (sent !== undefined) sent.isTaken = isTaken;
@@ -102,7 +108,7 @@ export function runSeed(seed: number): Promise<SimulationReport> {
       if (ledger.violations.length > 0) throw new Error(ledger.violations.join('\n'));
     },
     {
-      behaviours: [nodeActor],
+      behaviours: [seed % 4 === 1 ? failing(nodeActor, 0.005) : nodeActor],
       services: () => ({ ledger }) as Partial<ThreadServices> as ThreadServices,
       supervision: { intensity: { restartsMax: 1_000, withinMs: 1 }, backoff: { initialMs: 0, maxMs: 0 } },
       threads: { spare: seed % 2 === 0, heartbeatMs: 4_000, stuckMs: 9_000 },
@@ -132,12 +138,13 @@ function someActors(dice: Dice, ledger: Ledger): readonly number[] {
   return living.length > 0 && dice.chance(0.9) ? living : all.length > 0 ? all : [0];
 }
 
-function newDeed(dice: Dice, ledger: Ledger, thread: number): Deed {
+function newDeed(dice: Dice, ledger: Ledger, thread: number, isEarly: boolean): Deed {
   const target = ledger.incarnations.get(dice.pick(someActors(dice, ledger)))?.address;
   if (target === undefined) return { do: 'time', key: 'a', afterMs: 1, isRepeated: false };
   const to = dice.chance(0.15) ? dice.pick(NAMES) : target;
-  const roll = dice.upTo(100);
-  if (roll < 20) return { do: 'tell', to, count: 1 + dice.int(8) };
+  // A tree first, and eyes on it.
+  const roll = isEarly ? 46 + dice.upTo(30) : dice.upTo(100);
+  if (roll < 20) return { do: 'tell', to, count: 1 + dice.int(dice.chance(0.1) ? 200 : 8) };
   if (roll < 40)
     return {
       do: 'ask',
@@ -156,9 +163,11 @@ function newDeed(dice: Dice, ledger: Ledger, thread: number): Deed {
       takeMax: dice.chance(0.3) ? 1 + dice.int(5) : 1_000,
       failsAt: dice.chance(0.2) ? dice.int(5) : null,
     };
-  if (roll < 60) return { do: 'watch', target, unwatchAfterMs: dice.chance(0.2) ? dice.upTo(100) : null };
+  if (roll < 57) return { do: 'watch', target, unwatchAfterMs: dice.chance(0.2) ? dice.upTo(100) : null };
+  if (roll < 59) return { do: 'link', target, unlinkAfterMs: dice.chance(0.3) ? dice.upTo(100) : null };
+  if (roll < 61) return { do: 'set aside', forMs: dice.upTo(100) };
   if (roll < 76) return { do: 'spawn', ...newChild(dice, ledger, `c${dice.int(4)}`, thread === 0) };
-  if (roll < 80) return { do: 'stop child', id: `c${dice.int(4)}` };
+  if (roll < 80) return { do: 'stop child', id: `c${dice.int(4)}`, drain: dice.chance(0.3) };
   if (roll < 83) return { do: 'stop' };
   if (roll < 90) return { do: 'crash' };
   if (roll < 92) return { do: 'crash later', afterMs: dice.upTo(50) };
@@ -194,9 +203,9 @@ function newChild(
       id,
       restart,
       placement,
-      shutdownMs: 500,
+      shutdownMs: SHUTDOWN_MS,
       ...(isBounded ? { mailbox } : {}),
-      ...(dice.chance(0.1) ? { name: dice.pick(NAMES) } : {}),
+      ...(dice.chance(0.2) ? { name: dice.pick(NAMES) } : {}),
     },
     plan: {
       spawn: `${id}#${ledger.number()}`,

@@ -17,6 +17,7 @@ export function judge(simulation: Simulation, ledger: Ledger): void {
   judgeMail(ledger);
   judgeAsks(ledger);
   judgeWatches(ledger);
+  judgeBonds(ledger);
   judgeStreams(ledger);
   judgeFamilies(ledger);
   judgeCells(runtimes, ledger);
@@ -74,6 +75,24 @@ function judgeWatches(ledger: Ledger): void {
     if (told === null || reason === null || !ledger.isReachable(target)) continue;
     if (![reason.kind, 'unknown_actor', 'killed'].includes(told.kind))
       ledger.violate(`watch ${watch} was told ${told.kind} of ${target}, which was ${reason.kind}`);
+  }
+}
+
+/** A link that was not taken back does not leave one end alive when the other crashed or was lost. */
+function judgeBonds(ledger: Ledger): void {
+  for (const { one, other, isOpen } of ledger.bonds.values()) {
+    if (!isOpen) continue;
+    for (const [ended, survivor] of [
+      [one, other],
+      [other, one],
+    ] as const) {
+      const incarnation = ledger.incarnations.get(ended);
+      if (incarnation === undefined || !ledger.isAlive(survivor)) continue;
+      const isCrash = ledger.isReachable(ended)
+        ? incarnation.reason?.kind === 'crashed'
+        : incarnation.endingAtMs === null;
+      if (isCrash) ledger.violate(`${survivor} outlived the crash of ${ended}, to which it is linked`);
+    }
   }
 }
 
