@@ -216,7 +216,8 @@ function newChild(
       backoffMaxMs: dice.chance(0.5) ? 0 : 200,
       setupMs: dice.chance(0.3) ? dice.upTo(50) : 0,
       setupFailures: dice.chance(0.05) ? 1 + dice.int(3) : 0,
-      stopMs: dice.chance(0.2) ? dice.upTo(700) : 0,
+      // Some take longer than they may, some for ever.
+      stopMs: dice.chance(0.2) ? dice.upTo(700) : dice.chance(0.03) ? Number.POSITIVE_INFINITY : 0,
     },
   };
 }
