@@ -28,7 +28,7 @@ import type {
   TellsOf,
 } from './protocol.ts';
 import { ReceiveTimeout } from './receive-timeout.ts';
-import { ActorRef, addressOf, typed } from './ref.ts';
+import { ActorRef, addressOf, incarnationOf, typed } from './ref.ts';
 import { SET_ASIDE } from './stash.ts';
 
 export class Context<P extends Protocol> implements ActorContext<P> {
@@ -147,9 +147,7 @@ export class Context<P extends Protocol> implements ActorContext<P> {
   }
 
   watch(target: Ref<Protocol> | Address, onTerminated: (terminated: Terminated) => void): () => void {
-    const address = addressOf(target);
-    if (address === null)
-      throw new Error(`a name cannot be watched (${target.path}): watch the actor that bears it`);
+    const address = incarnationOf(target);
     if (this.#cell.isEnding) return () => undefined;
     let isOpen = true;
     let unwatch = (): void => undefined;
@@ -169,9 +167,7 @@ export class Context<P extends Protocol> implements ActorContext<P> {
   }
 
   link(target: Ref<Protocol> | Address): () => void {
-    const address = addressOf(target);
-    if (address === null)
-      throw new Error(`a name cannot be linked to (${target.path}): link to the actor that bears it`);
+    const address = incarnationOf(target);
     const cell = this.#cell;
     if (cell.isEnding) return () => undefined;
     cell.runtime.links.link(cell, address);

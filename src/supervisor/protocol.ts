@@ -125,7 +125,10 @@ export interface Address {
 /** The handle to an actor. Which thread it lives on cannot be told from its use. */
 export interface Ref<P extends Protocol> {
   readonly path: string;
-  /** What a message carries instead of the ref (see ActorContext.refTo); null for a name, whose bearer may change. */
+  /**
+   * What a message carries instead of the ref (see ActorContext.refTo); null for a name, whose
+   * bearer may change, and for a child as long as its thread is not decided (see Placement).
+   */
   readonly address: Address | null;
   /** Fire and forget. False when the mailbox (or the link to its thread) was full or the actor is gone: counted, never silent. */
   tell<Name extends TellsOf<P>>(name: Name, message: RequestTo<P, Name>): boolean;

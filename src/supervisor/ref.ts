@@ -80,3 +80,11 @@ export function typed<P extends Protocol>(ref: ActorRef): Ref<P> {
 export function addressOf(target: Ref<Protocol> | Address): Address | null {
   return target instanceof ActorRef ? target.location : (target as Address);
 }
+
+/** @throws when it is a name: what is watched or linked to is one incarnation. */
+export function incarnationOf(target: Ref<Protocol> | Address): Address {
+  const address = addressOf(target);
+  if (address === null)
+    throw new Error(`a name cannot be linked to or watched (${target.path}): take the actor that bears it`);
+  return address;
+}

@@ -5,14 +5,21 @@
 import { type Clock, systemClock, type Timer } from '../std/clock.ts';
 import { type RandomSource, systemRandom } from '../std/ids.ts';
 import { type Log, silentLog } from '../std/log.ts';
-import type { Behaviour, ChildOptions, Supervision, TerminationReason, ThreadServices } from './actor.ts';
+import type {
+  Behaviour,
+  ChildOptions,
+  StopOptions,
+  Supervision,
+  TerminationReason,
+  ThreadServices,
+} from './actor.ts';
 import type { Cell, ParentHandle } from './cell.ts';
 import { type ChildSpec, child } from './children.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import type { Introspection } from './introspection/contract.ts';
 import { SystemIntrospection } from './introspection/introspection.ts';
 import type { Address, Protocol, Ref } from './protocol.ts';
-import { typed } from './ref.ts';
+import { incarnationOf, typed } from './ref.ts';
 import { type Counters, MAIN_THREAD, Runtime } from './runtime.ts';
 import { type Executor, threadExecutor } from './scheduler.ts';
 import { SUPERVISION_DEFAULT } from './supervision.ts';
@@ -60,8 +67,12 @@ export interface ActorSystem {
   refTo<P extends Protocol>(protocol: P, address: Address): Ref<P>;
   /** Starts a child of the root. */
   spawn<P extends Protocol, Args>(behaviour: Behaviour<P, Args>, args: Args, options: ChildOptions): Ref<P>;
-  /** Calls back once when the actor has ended. Returns an unwatch. */
-  watch(address: Address, onTerminated: (reason: TerminationReason) => void): () => void;
+  /** Resolves when the root's child has started; rejects when it ended for good before. */
+  childStarted(id: string): Promise<void>;
+  /** Stops a child of the root and resolves when it has ended. */
+  stopChild(id: string, options?: StopOptions): Promise<void>;
+  /** Calls back once when the actor has ended, at once when it already has. Returns an unwatch. */
+  watch(target: Ref<Protocol> | Address, onTerminated: (reason: TerminationReason) => void): () => void;
   /** The actors of this thread. */
   actors(): readonly ActorView[];
   threads(): readonly ThreadView[];
@@ -131,9 +142,11 @@ export async function createActorSystem(options: ActorSystemOptions = {}): Promi
     refTo: (_protocol, address) => typed(runtime.refTo(address, null)),
     spawn: (behaviour, args, childOptions) =>
       typed(root.cell.spawn({ behaviour, args, options: childOptions }, null)),
+    childStarted: (id) => root.cell.children.started(id),
+    stopChild: (id, stopOptions) => root.cell.children.stop(id, stopOptions),
     // Told after the kernel is done with it: what the embedder's callback throws is the embedder's own.
-    watch: (address, onTerminated) =>
-      runtime.watch(address, (reason) => queueMicrotask(() => onTerminated(reason))),
+    watch: (target, onTerminated) =>
+      runtime.watch(incarnationOf(target), (reason) => queueMicrotask(() => onTerminated(reason))),
     actors: () => actorViews(runtime),
     threads: () => pool?.views() ?? [],
     counters: () => countersOf([runtime.counters, ...healths().map((health) => health.counters)]),
