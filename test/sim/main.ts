@@ -1,7 +1,8 @@
-// Main: `npm run sim -- --seeds 10000 [--from N]`, or `--seed S` for one seed and its whole trace.
+// Main: `npm run sim -- --seeds 10000 [--from N]`, or `--seed S [--deeds D]` for one seed, or its first deeds, and the whole
+// trace. Ends with 1 when a seed failed.
 
 import { parseArgs } from 'node:util';
-import { runSeed } from './scenario.ts';
+import { DEEDS_MAX, runSeed } from './scenario.ts';
 
 const PROGRESS_EVERY = 100;
 const TRACE_TAIL = 40;
@@ -11,16 +12,26 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '300' },
     from: { type: 'string', default: '1' },
     seed: { type: 'string' },
+    deeds: { type: 'string', default: String(DEEDS_MAX) },
   },
 });
 
-process.exitCode = values.seed === undefined ? await runMany() : await runOne(Number(values.seed));
+process.exitCode =
+  values.seed === undefined ? await runMany() : await runOne(Number(values.seed), Number(values.deeds));
 
-async function runOne(seed: number): Promise<number> {
-  const { trace, failure, steps } = await runSeed(seed);
+async function runOne(seed: number, deeds: number): Promise<number> {
+  const { trace, failure, steps } = await runSeed(seed, deeds);
   process.stdout.write(`${trace.join('\n')}\n`);
   process.stdout.write(`seed ${seed}: ${steps} steps, ${failure?.message ?? 'passed'}\n`);
   return failure === null ? 0 : 1;
+}
+
+/** The shortest beginning of the scenario that fails, if not in the same way. */
+async function fewestDeeds(seed: number): Promise<number> {
+  for (let deeds = 1; deeds < DEEDS_MAX; deeds += 1) {
+    if ((await runSeed(seed, deeds)).failure !== null) return deeds;
+  }
+  return DEEDS_MAX;
 }
 
 /** The last lines up to the first thing that was wrong. */
@@ -41,7 +52,10 @@ async function runMany(): Promise<number> {
     if (report.failure !== null) {
       process.stdout.write(`${whatLedToIt(report.trace).join('\n')}\n`);
       process.stdout.write(`seed ${seed} failed: ${report.failure.message}\n`);
-      process.stdout.write(`replay it with: npm run sim -- --seed ${seed}\n`);
+      const deeds = await fewestDeeds(seed);
+      process.stdout.write(
+        `replay it with: npm run sim -- --seed ${seed}, or its beginning: --deeds ${deeds}\n`,
+      );
       return 1;
     }
     if ((seed - from + 1) % PROGRESS_EVERY === 0) say(seed - from + 1);

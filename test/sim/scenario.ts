@@ -22,6 +22,9 @@ import { judge } from './verdict.ts';
 const DEADLINE_MS = 30_000;
 /** Longer than deadlines, backoffs, and the time that a thread may take to start. */
 const QUIET_MS = 75_000;
+const DEEDS_MIN = 30;
+export const DEEDS_MAX = 200;
+/** A tree first. */
 const SPAWNS_FIRST = 15;
 const MODES: readonly AnswerMode[] = [
   'now',
@@ -60,8 +63,8 @@ class Dice {
   }
 }
 
-/** Runs the seed's scenario. `failure` says what was violated. */
-export function runSeed(seed: number): Promise<SimulationReport> {
+/** Runs the seed's scenario, or its beginning. `failure` says what was violated. */
+export function runSeed(seed: number, deedsMax = Number.POSITIVE_INFINITY): Promise<SimulationReport> {
   let around: Surroundings = { nowMs: () => 0, note: () => undefined, threadEndedAtMs: () => null };
   const ledger = new Ledger({
     nowMs: () => around.nowMs(),
@@ -80,7 +83,7 @@ export function runSeed(seed: number): Promise<SimulationReport> {
       const dice = new Dice(simulation.random);
       const roots = 2 + dice.int(3);
       for (let i = 0; i < roots; i += 1) {
-        const { options, plan } = newChild(dice, ledger, `root-${i}`, true);
+        const { options, plan } = newChild(dice, ledger, `root-${i}`);
         // Without a name: two roots of one name would take turns in crashing for ever.
         const { name: _name, ...nameless } = options;
         system.spawn(
@@ -89,14 +92,14 @@ export function runSeed(seed: number): Promise<SimulationReport> {
           { ...nameless, restart: 'permanent' },
         );
       }
-      const deeds = 30 + dice.int(170);
+      const deeds = Math.min(deedsMax, DEEDS_MIN + dice.int(DEEDS_MAX - DEEDS_MIN));
       for (let i = 0; i < deeds; i += 1) {
         if (dice.chance(0.6)) await sleep(dice.upTo(dice.chance(0.03) ? 2_000 : 20));
         const doer = dice.pick(someActors(dice, ledger));
         const mail = ledger.send(OUTSIDE, doer, null);
         const address = ledger.incarnations.get(doer)?.address;
         if (address === undefined) continue;
-        const message = { mail, deed: newDeed(dice, ledger, address.thread, i < SPAWNS_FIRST) };
+        const message = { mail, deed: newDeed(dice, ledger, i < SPAWNS_FIRST) };
         const isTaken = system.refTo(nodeProtocol, address).tell('act', message);
         const sent = ledger.sent.get(mail.id);
         if (sent !== undefined) sent.isTaken = isTaken;
@@ -138,7 +141,7 @@ function someActors(dice: Dice, ledger: Ledger): readonly number[] {
   return living.length > 0 && dice.chance(0.9) ? living : all.length > 0 ? all : [0];
 }
 
-function newDeed(dice: Dice, ledger: Ledger, thread: number, isEarly: boolean): Deed {
+function newDeed(dice: Dice, ledger: Ledger, isEarly: boolean): Deed {
   const target = ledger.incarnations.get(dice.pick(someActors(dice, ledger)))?.address;
   if (target === undefined) return { do: 'time', key: 'a', afterMs: 1, isRepeated: false };
   const to = dice.chance(0.15) ? dice.pick(NAMES) : target;
@@ -166,7 +169,7 @@ function newDeed(dice: Dice, ledger: Ledger, thread: number, isEarly: boolean): 
   if (roll < 57) return { do: 'watch', target, unwatchAfterMs: dice.chance(0.2) ? dice.upTo(100) : null };
   if (roll < 59) return { do: 'link', target, unlinkAfterMs: dice.chance(0.3) ? dice.upTo(100) : null };
   if (roll < 61) return { do: 'set aside', forMs: dice.upTo(100) };
-  if (roll < 76) return { do: 'spawn', ...newChild(dice, ledger, `c${dice.int(4)}`, thread === 0) };
+  if (roll < 76) return { do: 'spawn', ...newChild(dice, ledger, `c${dice.int(4)}`) };
   if (roll < 80) return { do: 'stop child', id: `c${dice.int(4)}`, drain: dice.chance(0.3) };
   if (roll < 83) return { do: 'stop' };
   if (roll < 90) return { do: 'crash' };
@@ -185,14 +188,9 @@ function newChild(
   dice: Dice,
   ledger: Ledger,
   id: string,
-  isOnMain: boolean,
 ): { readonly options: ChildOptions; readonly plan: Omit<ChildPlan, 'parent'> } {
   const restart = dice.pick<Restart>(['permanent', 'permanent', 'transient', 'temporary']);
-  const placement: Placement = dice.chance(0.4)
-    ? 'parent'
-    : isOnMain
-      ? { thread: dice.pick(THREADS) }
-      : dice.pick<Placement>(['parent', 'edge']);
+  const placement: Placement = dice.pick(['parent', 'parent', 'edge', { thread: dice.pick(THREADS) }]);
   const isBounded = dice.chance(0.2);
   const mailbox = {
     lengthMax: 1 + dice.int(4),

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/std/clock.ts';
 import { seededRandom } from '../../../src/std/ids.ts';
 import { silentLog } from '../../../src/std/log.ts';
-import type { TerminationReason, ThreadServices } from '../../../src/supervisor/actor.ts';
+import type { ChildOptions, TerminationReason, ThreadServices } from '../../../src/supervisor/actor.ts';
 import type { ParentHandle } from '../../../src/supervisor/cell.ts';
 import { child } from '../../../src/supervisor/children.ts';
 import type { Address, Ref } from '../../../src/supervisor/protocol.ts';
@@ -53,9 +53,9 @@ function introduce(one: Thread, two: Thread): void {
   });
 }
 
-function startCounter({ runtime }: Thread): Address {
+function startCounter({ runtime }: Thread, options: Partial<ChildOptions> = {}): Address {
   const nobody: ParentHandle = { thread: runtime.thread, childStarted() {}, childEnded() {} };
-  const spec = child(counterActor, { start: 0 }, { id: 'counter' });
+  const spec = child(counterActor, { start: 0 }, { id: 'counter', ...options });
   return runtime.startCell(spec, runtime.thread * 2 ** 33 + 1, 'counter', nobody).address;
 }
 
@@ -93,4 +93,20 @@ test('a worker that is lost before it was introduced fails what waits for it, an
   one.remote.watch(address, (reason) => reasons.push(reason));
   expect(reasons).toHaveLength(2);
   expect(one.runtime.counters).toMatchObject({ sent: 3, handled: 0, rejected: 0, deadLettered: 3 });
+});
+
+test('a worker keeps the name that its actor took while another bearer of it came and went', async () => {
+  const [main, worker] = [openThread(0), openThread(1)];
+  const first = startCounter(main, { name: 'the one' });
+  const second = startCounter(worker, { name: 'the one' });
+  // Told before either has heard of the other: taken and freed here, taken there.
+  introduce(main, worker);
+  main.remote.nameTaken('the one', first);
+  main.runtime.cells.get(first.actor)?.kill();
+  worker.remote.nameTaken('the one', second);
+  await expect.poll(() => main.runtime.registry.find('the one')).toEqual(second);
+  await loopTurn();
+  expect(worker.runtime.registry.find('the one')).toEqual(second);
+  worker.runtime.cells.get(second.actor)?.kill();
+  await expect.poll(() => main.runtime.registry.find('the one')).toBeUndefined();
 });
