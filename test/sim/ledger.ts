@@ -218,9 +218,9 @@ export class Ledger {
     sent.handledBy = actor;
     if (!sent.isTaken) this.violate(`${actor} handled ${id}, which had been refused`);
     if (to !== null && to !== actor) this.violate(`${actor} handled ${id}, which was sent to ${to}`);
-    // What was set aside comes later than it was sent.
-    if (this.#asideSince.get(actor)?.has(id) === true) return;
-    const pair = `${from}>${actor}`;
+    // What was set aside comes later than it was sent, but in order too.
+    const isAside = this.#asideSince.get(actor)?.has(id) === true;
+    const pair = `${from}>${actor}${isAside ? ' aside' : ''}`;
     if (id < (this.#latest.get(pair) ?? 0)) this.violate(`${actor} handled ${id} of ${from} out of order`);
     this.#latest.set(pair, id);
   }
