@@ -235,6 +235,11 @@ export interface ActorContext<P extends Protocol = Protocol> {
   unstashAll(): void;
   /** Keeps a resident from being passivated until it is released (see residents.ts); nothing to any other actor. */
   hold(): () => void;
+  /**
+   * Tells that this actor's thread nears its heap limit and is being left: temporary actors may finish within the pool's
+   * `retireMs`, the others are drained and started again elsewhere. For an actor that gets new work by its address.
+   */
+  onRetire(tell: () => void): void;
   /** Runs when this incarnation ends for whatever reason but a kill or a lost thread; awaited within the child's shutdownMs. */
   onStop(clean: (reason: TerminationReason) => void | Promise<void>): void;
 }

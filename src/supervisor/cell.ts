@@ -37,6 +37,8 @@ export interface ParentHandle {
   readonly thread: number;
   childStarted(actor: number): void;
   childEnded(actor: number, reason: TerminationReason): void;
+  /** Its thread is being left: it is to be moved. */
+  childRetiring?(actor: number): void;
   /** Takes the mail that an ending child has not come to; it is refused when there is no heir. */
   readonly heir?: Heir | undefined;
 }

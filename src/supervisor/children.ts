@@ -7,6 +7,7 @@
 // H4 Once the owner stops, nothing is started any more.
 // H5 A child that is down belongs to at most one restart, which starts its children in order, each when the one before it
 //    has started. A failure meanwhile begins a new restart that takes over what the old one has not started yet.
+// H6 A child whose thread is being left is moved: a restart that begins with a drain, and is nobody's failure.
 
 import type { Clock, Timer } from '../std/clock.ts';
 import { errorText } from '../std/errors.ts';
@@ -233,6 +234,16 @@ export class Children {
     else this.#escalate(record);
   }
 
+  /** H6. */
+  onRetiring(actor: number): void {
+    const record = this.#byActor.get(actor);
+    if (record === undefined || record.spec.options.restart === 'temporary') return;
+    if (this.#isClosed || record.stopping !== null || record.restart !== null) return;
+    this.#restartGroup(this.#groupOf(record), 0, { drain: true }).catch((error: unknown) =>
+      this.#owner.crash(errorText(error)),
+    );
+  }
+
   /** H2, H4. */
   async stopAll({ drain = false }: StopOptions = {}): Promise<void> {
     this.#close();
@@ -298,10 +309,10 @@ export class Children {
     return all.filter((record, i) => (named.has(i) || record.restart !== null) && !record.isDismissed);
   }
 
-  async #restartGroup(group: readonly Child[], delayMs: number): Promise<void> {
+  async #restartGroup(group: readonly Child[], delayMs: number, options: StopOptions = {}): Promise<void> {
     const restart = {};
     for (const record of group) record.restart = restart;
-    for (const record of [...group].reverse()) await this.#stop(record);
+    for (const record of [...group].reverse()) await this.#stop(record, options);
     if (delayMs > 0) await this.#delay(delayMs);
     for (const record of group) {
       if (this.#isClosed) return;

@@ -261,6 +261,13 @@ export class Context<P extends Protocol> implements ActorContext<P> {
     };
   }
 
+  onRetire(tell: () => void): void {
+    const { retireHooks } = this.#cell.runtime;
+    const hook = (): void => this.#signal(tell);
+    retireHooks.add(hook);
+    this.#cell.whenEnding(() => retireHooks.delete(hook));
+  }
+
   onStop(clean: (reason: TerminationReason) => void | Promise<void>): void {
     this.#cell.onStop(clean);
   }

@@ -83,6 +83,8 @@ export class Runtime {
   readonly deadLetters = new DeadLetters();
   readonly counters: Counters = { sent: 0, handled: 0, rejected: 0, deadLettered: 0, restarts: 0 };
   readonly cells = new Map<number, Cell>();
+  /** Who wants to hear that this thread is being left (see threads/retirement.ts). */
+  readonly retireHooks = new Set<() => void>();
   /** The message whose handler is on the stack of this thread. */
   handling: Envelope | null = null;
   others: OtherThreads | null = null;
@@ -272,6 +274,7 @@ function parentOf(cell: Cell): ParentHandle {
     thread: cell.runtime.thread,
     childStarted: (actor) => cell.signalNow(() => cell.children.onStarted(actor)),
     childEnded: (actor, reason) => cell.signalNow(() => cell.children.onEnded(actor, reason)),
+    childRetiring: (actor) => cell.signalNow(() => cell.children.onRetiring(actor)),
     heir: cell.children.heir,
   };
 }

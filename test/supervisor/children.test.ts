@@ -62,6 +62,10 @@ class Nursery {
     this.children.onEnded(this.#actors.get(id) ?? 0, reason);
   }
 
+  retiring(id: string): void {
+    this.children.onRetiring(this.#actors.get(id) ?? 0);
+  }
+
   /** What has happened since the last time. */
   async happened(): Promise<readonly string[]> {
     await loopTurn();
@@ -159,6 +163,34 @@ test('a kill ends a stop that is under way, and leaves no timer', async () => {
   await stopped;
   expect(await nursery.happened()).toEqual(['stop b', 'kill b', 'kill a']);
   expect(nursery.clock.timers).toBe(0);
+});
+
+test('children whose thread is being left are drained and started again, as the strategy says, and it is no failure', async () => {
+  const nursery = new Nursery('rest_for_one', ['a', 'b', 'c']);
+  for (let i = 0; i < 10; i += 1) {
+    nursery.retiring('b');
+    nursery.retiring('c'); // is part of it already
+    expect(await nursery.happened()).toEqual(['drain c']);
+    nursery.ended('c', STOPPED);
+    expect(await nursery.happened()).toEqual(['drain b']);
+    nursery.ended('b', STOPPED);
+    expect(await nursery.happened()).toEqual(['launch b']);
+    nursery.started('b');
+    expect(await nursery.happened()).toEqual(['launch c']);
+    nursery.started('c');
+  }
+  const stopped = nursery.children.stopAll();
+  nursery.retiring('a');
+  nursery.ended('c', STOPPED);
+  expect(await nursery.happened()).toEqual(['stop c', 'stop b']);
+  nursery.children.killAll();
+  await stopped;
+});
+
+test('a temporary child whose thread is being left may finish', async () => {
+  const nursery = new Nursery('one_for_one', ['a'], { restart: 'temporary' });
+  nursery.retiring('a');
+  expect(await nursery.happened()).toEqual([]);
 });
 
 test('a child that cannot be placed leaves its id free', () => {

@@ -43,7 +43,7 @@ export interface ThreadReport {
   /** `edge` for the main thread; null for a spare. */
   readonly name: string | null;
   /** `silent`: it did not answer in time, and what follows is what it last said. */
-  readonly state: 'starting' | 'ready' | 'leaving' | 'silent';
+  readonly state: 'starting' | 'ready' | 'retiring' | 'leaving' | 'silent';
   readonly actors: number | null;
   readonly queued: number | null;
   readonly heapUsedBytes: number | null;

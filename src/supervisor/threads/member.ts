@@ -7,6 +7,7 @@
 import { MAIN_THREAD, type Runtime } from '../runtime.ts';
 import type { Link } from './link.ts';
 import { Remote, type ThreadSource } from './remote.ts';
+import { Retirement } from './retirement.ts';
 import type { BehaviourLoader, ThreadSeed } from './thread-starter.ts';
 import type { SignalFrame } from './wire.ts';
 
@@ -32,6 +33,7 @@ export function joinSystem(runtime: Runtime, seed: ThreadSeed, host: MemberHost)
     giveBack: (thread) => main.signal({ kind: 'give_back', thread }),
     giveUpStarting: (thread) => main.signal({ kind: 'give_up', thread }),
   };
+  let retirement: Retirement | null = null;
   const remote = new Remote(runtime, source, onSignal, host.loadBehaviour);
   for (const [name, address] of seed.names) runtime.registry.follow(name, address);
   const main = remote.join(MAIN_THREAD, seed.port);
@@ -47,6 +49,10 @@ export function joinSystem(runtime: Runtime, seed: ThreadSeed, host: MemberHost)
         return;
       case 'ping':
         report();
+        retirement?.step();
+        return;
+      case 'retire':
+        retirement = new Retirement(runtime, frame.graceMs, () => source.giveBack(runtime.thread));
         return;
       case 'shutdown':
         void leave(runtime, main, host);

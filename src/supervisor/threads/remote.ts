@@ -258,6 +258,9 @@ export class Remote implements OtherThreads {
       case 'child_started':
         this.#children.get(frame.actor)?.parent.childStarted(frame.actor);
         return;
+      case 'child_retiring':
+        this.#children.get(frame.actor)?.parent.childRetiring?.(frame.actor);
+        return;
       case 'child_ended': {
         const child = this.#children.get(frame.actor);
         this.#children.delete(frame.actor);
@@ -320,6 +323,7 @@ export class Remote implements OtherThreads {
         link.signal({ kind: 'child_ended', actor, reason });
         if (isDedicated) this.#source.giveBack(this.#runtime.thread);
       },
+      childRetiring: () => link.signal({ kind: 'child_retiring', actor }),
     };
     // The cell is there at once, so that mail right behind this order finds it; its module may take a moment to load.
     this.#runtime.startLoadedCell(

@@ -5,6 +5,8 @@
 // D3 A name gets a new thread when it is next asked for: the spare when it is ready, else a cold start. Then a new spare
 //    is started.
 // D4 A dedicated thread is asked to leave when its actor has ended, or the thread of that one's parent is lost.
+// D5 A thread that nears its heap limit is retired before it dies of it: nothing new is placed there, what can be restarted is
+//    moved by its supervisor, and it ends when it is empty, or after a bound. One at a time, so that the others can take over.
 
 import type { Timer } from '../../std/clock.ts';
 import { errorText } from '../../std/errors.ts';
@@ -25,6 +27,10 @@ export interface ThreadPoolOptions {
   readonly heapMaxMb: number;
   readonly heartbeatMs: number;
   readonly stuckMs: number;
+  /** A thread whose heap has reached this share of its limit, at two heartbeats in a row, is retired; 1 turns it off. */
+  readonly heapRetireShare: number;
+  /** How long temporary actors may go on working on a thread that is being retired. */
+  readonly retireMs: number;
   /** For simulations; worker threads when absent. */
   readonly starter?: ThreadStarter;
 }
@@ -35,12 +41,19 @@ export const THREAD_POOL_DEFAULTS = {
   heartbeatMs: 1_000,
   // Parsing the largest message that we take needs less than a second; ten of them is no longer work.
   stuckMs: 10_000,
+  // Below it the collector still has room to work; beyond it a large answer may be one too many.
+  heapRetireShare: 0.85,
+  // Most turns of a run end within it.
+  retireMs: 60_000,
 } as const;
+
+/** A retiring thread gets nothing new; a leaving one has been told to end. */
+export type ThreadState = 'starting' | 'ready' | 'retiring' | 'leaving';
 
 export interface ThreadView {
   readonly thread: number;
   readonly name: string | null;
-  readonly state: 'starting' | 'ready' | 'leaving';
+  readonly state: ThreadState;
   readonly health: ThreadHealth | null;
 }
 
@@ -49,8 +62,12 @@ interface Host extends HostLoad {
   /** Of an actor that the thread is for: by whom it was asked for. */
   dedicatedBy: number | null;
   placedSince: number;
+  /** Heartbeats in a row that told of a heap near its limit. */
+  strainedBeats: number;
+  /** When a retiring thread is ended, whoever is left on it. */
+  endsAtMs: number;
   name: string | null;
-  state: 'starting' | 'ready' | 'leaving';
+  state: ThreadState;
   readonly worker: StartedThread;
   readonly link: Link;
   readonly exited: Promise<void>;
@@ -64,6 +81,12 @@ interface Host extends HostLoad {
 const HOST_DEFAULT = 'host';
 
 const BYTES_PER_MB = 2 ** 20;
+
+/** One report may be of garbage that is about to be collected. */
+const STRAINED_BEATS_MIN = 2;
+
+/** For what is moved or stopped after the grace, each within its own `shutdownMs`. */
+const RETIRE_MOVE_MAX_MS = 30_000;
 
 /** A cold start loads modules from disk; longer than this it will never be ready. */
 const START_MAX_MS = 60_000;
@@ -131,7 +154,8 @@ export class ThreadPool implements ThreadSource {
   /** D4. */
   giveBack(thread: number): void {
     const host = this.#hosts.get(thread);
-    if (host !== undefined && host.dedicatedBy !== null) this.#dismiss(host);
+    if (host === undefined) return;
+    if (host.dedicatedBy !== null || host.state === 'retiring') this.#dismiss(host);
   }
 
   #hostFor(placement: PoolPlacement, path: string, by: number): Host {
@@ -152,14 +176,14 @@ export class ThreadPool implements ThreadSource {
   /** Of the threads that carry whatever comes; one at least. */
   #names(): readonly string[] {
     const names = [...this.#hosts.values()].flatMap(({ name, state, dedicatedBy }) =>
-      name === null || state === 'leaving' || dedicatedBy !== null ? [] : [name],
+      name === null || isGoing(state) || dedicatedBy !== null ? [] : [name],
     );
     return names.length === 0 ? [HOST_DEFAULT] : names;
   }
 
   #named(name: string): Host | null {
     for (const host of this.#hosts.values()) {
-      if (host.name === name && host.state !== 'leaving' && host.dedicatedBy === null) return host;
+      if (host.name === name && !isGoing(host.state) && host.dedicatedBy === null) return host;
     }
     return null;
   }
@@ -228,6 +252,8 @@ export class ThreadPool implements ThreadSource {
       name: null,
       dedicatedBy: null,
       placedSince: 0,
+      strainedBeats: 0,
+      endsAtMs: Number.POSITIVE_INFINITY,
       state: 'starting',
       worker,
       link: this.#remote.join(thread, ours),
@@ -263,6 +289,7 @@ export class ThreadPool implements ThreadSource {
       case 'pong':
         host.health = frame.health;
         host.placedSince = 0;
+        this.#retireIfStrained(host, frame.health);
         return;
       case 'place':
         this.#answer(frame, link);
@@ -279,6 +306,22 @@ export class ThreadPool implements ThreadSource {
       default:
         return;
     }
+  }
+
+  /** D5. */
+  #retireIfStrained(host: Host, { heapUsedBytes }: ThreadHealth): void {
+    const { heapRetireShare, heapMaxMb, retireMs } = this.#options;
+    const isStrained = heapRetireShare < 1 && heapUsedBytes >= heapMaxMb * BYTES_PER_MB * heapRetireShare;
+    host.strainedBeats = isStrained ? host.strainedBeats + 1 : 0;
+    if (host.strainedBeats < STRAINED_BEATS_MIN || host.state !== 'ready' || host.name === null) return;
+    if ([...this.#hosts.values()].some(({ state }) => state === 'retiring')) return;
+    host.state = 'retiring';
+    host.endsAtMs = this.#runtime.clock.monotonicMs() + retireMs + RETIRE_MOVE_MAX_MS;
+    this.#runtime.log.warn(
+      { thread: host.thread, name: host.name, heapUsedBytes, heapMaxMb },
+      'a worker thread nears its heap limit and is retired',
+    );
+    host.link.signal({ kind: 'retire', graceMs: retireMs });
   }
 
   #answer({ placement, actor, path }: SignalFrame & { readonly kind: 'place' }, link: Link): void {
@@ -330,7 +373,14 @@ export class ThreadPool implements ThreadSource {
       if (nowMs - host.lastHeardMs > silenceMaxMs) {
         host.failure = `its thread did not answer for ${silenceMaxMs} ms`;
         host.worker.terminate();
+      } else if (nowMs > host.endsAtMs) {
+        host.failure = 'its thread was retired and not left in time';
+        host.worker.terminate();
       } else if (host.state !== 'starting') host.link.signal({ kind: 'ping' });
     }
   }
+}
+
+function isGoing(state: ThreadState): boolean {
+  return state === 'retiring' || state === 'leaving';
 }

@@ -101,6 +101,9 @@ export type SignalFrame =
   /** A thread on which nothing of what it was asked for is left, if it was dedicated to that. */
   | { readonly kind: 'give_back'; readonly thread: number }
   | { readonly kind: 'give_up'; readonly thread: number }
+  /** The thread is to be left, and says so to the parents of its actors (see retirement.ts). */
+  | { readonly kind: 'retire'; readonly graceMs: number }
+  | { readonly kind: 'child_retiring'; readonly actor: number }
   | { readonly kind: 'ready' }
   | { readonly kind: 'ping' }
   | { readonly kind: 'pong'; readonly health: ThreadHealth }
