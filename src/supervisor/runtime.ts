@@ -198,9 +198,14 @@ export class Runtime {
 
   /** Mail of this thread that is not handled yet: in mailboxes, and waiting for a link's credit (T2). */
   queued(): number {
-    let length = (this.others?.heldLength ?? 0) + (this.#inspector?.mailboxLength ?? 0);
+    let length = this.queuedBeside();
     for (const cell of this.cells.values()) length += cell.mailboxLength;
     return length;
+  }
+
+  /** What of it is not in a mailbox of `cells`. */
+  queuedBeside(): number {
+    return (this.others?.heldLength ?? 0) + (this.#inspector?.mailboxLength ?? 0);
   }
 
   /** Counts and answers mail that will not be handled (T2). */

@@ -47,7 +47,9 @@ export type ThreadRow = Static<typeof ThreadRow>;
 export const ActorRow = Type.Object({
   path: Type.String({ description: "Empty for the root; a child bears its parent's path and its own id." }),
   thread: Type.Integer(),
-  state: Type.String({ description: '`starting`, `running`, `suspended`, `stopping` or `restarting`.' }),
+  state: Type.String({
+    description: '`starting`, `running`, `suspended`, `draining`, `stopping` or `restarting`.',
+  }),
   mailbox: Type.Integer({ minimum: 0, description: 'Messages that wait.' }),
   handled: Type.Integer({ minimum: 0, description: 'Messages handled by this incarnation.' }),
   restarts: Count,

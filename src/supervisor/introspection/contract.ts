@@ -104,7 +104,10 @@ export interface Introspection {
   deadLetters(options?: DeadLettersOptions): AsyncIterableIterator<Batch<DeadLetterReport>>;
   /** A copy of what the author exposes. @throws {Fault} actor_not_found, state_not_exposed, state_unreadable */
   getState(actor: Address | string): Promise<unknown>;
-  /** Its mail waits, within its mailbox's bound; signals (stops, timers, ends of children) are still obeyed. This incarnation only. */
+  /**
+   * Its mail waits, within its mailbox's bound; signals (stops, timers, ends of children) are still obeyed. This incarnation
+   * only. What an actor passes on to others (a router does) never was its own mail, and goes on.
+   */
   suspend(actor: Address | string): Promise<void>;
   resume(actor: Address | string): Promise<void>;
   /** Each message that it handles from now on; ends with the actor. `return()` ends it sooner. */

@@ -1,4 +1,5 @@
-// Survey: one thread's actors as data, bounded (U1). It looks at every cell once and copies only what it lists.
+// Survey: one thread's actors as data, bounded (U1). It looks at every cell once and copies only what it lists, so that a
+// thread with a hundred thousand actors is held up for some ten milliseconds.
 
 import type { Cell } from '../cell.ts';
 import type { ChildTrouble } from '../children.ts';
@@ -25,8 +26,11 @@ export function surveyThread(runtime: Runtime, actorsMax: number): ThreadSurvey 
   const elsewhere: ChildRecord[] = [];
   const waiting: ActorReport[] = [];
   const listing = new Listing(actorsMax);
+  let queued = runtime.queuedBeside();
   for (const cell of runtime.cells.values()) {
-    listing.offer(cell);
+    const { mailboxLength } = cell;
+    queued += mailboxLength;
+    listing.offer(cell, mailboxLength);
     cell.forEachTroubledChild((child) => {
       if (child.actor === null) {
         if (waiting.length < actorsMax) waiting.push(waitingReport(cell, child));
@@ -45,8 +49,8 @@ export function surveyThread(runtime: Runtime, actorsMax: number): ThreadSurvey 
   return {
     counters: { ...runtime.counters },
     actors: runtime.cells.size,
-    queued: runtime.queued(),
-    listed: [...listing.cells().map((cell) => reportOf(cell, here.get(cell.actor), nowMs)), ...waiting],
+    queued,
+    listed: [...listing.all().map(({ cell }) => reportOf(cell, here.get(cell.actor), nowMs)), ...waiting],
     elsewhere,
   };
 }
@@ -86,32 +90,40 @@ function excerpt(failure: string | null): string | null {
     : `${failure.slice(0, FAILURE_CHARS_MAX)}…`;
 }
 
+interface Entry {
+  readonly cell: Cell;
+  readonly mailboxLength: number;
+}
+
 /** Half of it the oldest actors, which hold the tree together, the rest the busiest of the others. */
 class Listing {
-  readonly #oldest: Cell[] = [];
+  readonly #oldest: Entry[] = [];
   readonly #oldestMax: number;
   readonly #busiestMax: number;
-  #busiest: Cell[] = [];
+  #busiest: Entry[] = [];
   /** The least busy that still has a place; null while there is room. */
-  #last: Cell | null = null;
+  #last: Entry | null = null;
 
   constructor(actorsMax: number) {
     this.#oldestMax = Math.ceil(actorsMax / 2);
     this.#busiestMax = actorsMax - this.#oldestMax;
   }
 
-  offer(cell: Cell): void {
+  offer(cell: Cell, mailboxLength: number): void {
     if (this.#oldest.length < this.#oldestMax) {
-      this.#oldest.push(cell);
+      this.#oldest.push({ cell, mailboxLength });
       return;
     }
-    if (this.#last !== null && byWork(cell, this.#last) >= 0) return;
-    this.#busiest.push(cell);
+    const last = this.#last;
+    if (last !== null && mailboxLength <= last.mailboxLength) {
+      if (mailboxLength < last.mailboxLength || cell.handled <= last.cell.handled) return;
+    }
+    this.#busiest.push({ cell, mailboxLength });
     // Sorted once for as many as it holds, so that a thread of idle actors is passed over quickly.
     if (this.#busiest.length > this.#busiestMax * 2) this.#prune();
   }
 
-  cells(): readonly Cell[] {
+  all(): readonly Entry[] {
     this.#prune();
     return [...this.#oldest, ...this.#busiest];
   }
@@ -123,6 +135,6 @@ class Listing {
   }
 }
 
-function byWork(a: Cell, b: Cell): number {
-  return b.mailboxLength - a.mailboxLength || b.handled - a.handled;
+function byWork(a: Entry, b: Entry): number {
+  return b.mailboxLength - a.mailboxLength || b.cell.handled - a.cell.handled;
 }
