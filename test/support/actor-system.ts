@@ -27,6 +27,9 @@ export function onThread(thread: string): { readonly placement: { readonly threa
   return { placement: { thread } };
 }
 
+/** For snapshots and polls on a machine that is busy with other things. */
+export const PATIENT = { withinMs: 20_000, timeout: 20_000 } as const;
+
 export interface Sums {
   readonly sent: number;
   readonly handled: number;

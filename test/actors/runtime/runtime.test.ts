@@ -4,9 +4,10 @@ import { afterAll, expect, test } from 'vitest';
 import { WATCHERS_MAX } from '../../../src/actors/runtime/protocol.ts';
 import { present } from '../../../src/std/assert.ts';
 import { protocol, tell } from '../../../src/supervisor/protocol.ts';
+import { PATIENT } from '../../support/actor-system.ts';
 import { counterActor } from '../../support/counter-actor.ts';
 import { openSse, type SseReader } from '../../support/sse-reader.ts';
-import { openTroupe } from '../../support/troupe.ts';
+import { type HttpAnswer, openTroupe } from '../../support/troupe.ts';
 
 const app = await openTroupe({ offline: true });
 afterAll(() => app.close());
@@ -17,6 +18,18 @@ function watch(query = ''): Promise<SseReader> {
   return openSse(`${app.url}/api/runtime/stream${query}`);
 }
 
+/** Once all threads are up: on a busy machine the last one may be late. */
+async function look(path: string): Promise<HttpAnswer> {
+  let answer: HttpAnswer | null = null;
+  await expect
+    .poll(async () => {
+      answer = await app.call('GET', path);
+      return answer.body.threads.map(({ state }: { state: string }) => state);
+    }, PATIENT)
+    .toEqual(['ready', 'ready', 'ready', 'ready']);
+  return present(answer as HttpAnswer | null, 'an answer');
+}
+
 /** A reader's place is free a moment after it has left. */
 async function watchWhenThereIsRoom(query?: string): Promise<SseReader> {
   let reader: SseReader | null = null;
@@ -24,13 +37,13 @@ async function watchWhenThereIsRoom(query?: string): Promise<SseReader> {
     .poll(async () => {
       reader = await watch(query).catch(() => null);
       return reader;
-    })
+    }, PATIENT)
     .not.toBeNull();
   return present(reader as SseReader | null, 'a reader');
 }
 
 test('the tree, its threads and the totals are there', async () => {
-  const { status, body } = await app.call('GET', '/api/runtime');
+  const { status, body } = await look('/api/runtime');
   expect(status).toBe(200);
   const paths = body.tree.map((row: { path: string }) => row.path);
   expect(paths).toEqual(expect.arrayContaining(['', 'chat', 'chat/runs', 'chat/run-hosts/run-1', 'runtime']));
@@ -51,7 +64,7 @@ test('the tree, its threads and the totals are there', async () => {
 });
 
 test('the threads are there by themselves', async () => {
-  const { status, body } = await app.call('GET', '/api/runtime/threads');
+  const { status, body } = await look('/api/runtime/threads');
   expect(status).toBe(200);
   expect(body.threads.slice(0, 3)).toMatchObject([
     { thread: 0, name: 'edge', state: 'ready', heap_mb: expect.any(Number) },
@@ -121,13 +134,13 @@ test('nothing is computed when nobody looks any more', async () => {
   await reader.until('snapshot');
   await reader.leave();
   // The watch has ended when a look finds only the one before it: a question to each thread, and its answer.
-  const threads = (await app.troupe.system.introspection.snapshot()).threads.length;
+  const threads = (await app.troupe.system.introspection.snapshot(PATIENT)).threads.length;
   let before = 0;
   const handledSince = async (): Promise<number> => {
-    const { totals } = await app.troupe.system.introspection.snapshot();
+    const { totals } = await app.troupe.system.introspection.snapshot(PATIENT);
     const since = totals.handled - before;
     before = totals.handled;
     return since;
   };
-  await expect.poll(handledSince, { interval: 600, timeout: 10_000 }).toBe(threads);
+  await expect.poll(handledSince, { ...PATIENT, interval: 600 }).toBe(threads);
 });

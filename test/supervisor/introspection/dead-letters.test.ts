@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import type { DeadLetterReport } from '../../../src/supervisor/introspection/contract.ts';
 import type { ActorSystem } from '../../../src/supervisor/system.ts';
-import { onThread, openSystem } from '../../support/actor-system.ts';
+import { onThread, openSystem, PATIENT } from '../../support/actor-system.ts';
 import { counterActor, counterProtocol } from '../../support/counter-actor.ts';
 import { senderActor } from '../../support/sender-actor.ts';
 
@@ -22,7 +22,7 @@ async function letterOf(
 test('letters of this thread and of workers come as they happen, and so do those of later threads', async () => {
   const system = await openSystem();
   const letters = system.introspection.deadLetters();
-  await system.introspection.snapshot();
+  await system.introspection.snapshot(PATIENT);
   system.named(counterProtocol, 'nobody').tell('add', 42);
   expect(await letters.next()).toEqual({
     done: false,
@@ -63,7 +63,7 @@ test('those that are kept are read from the time that is asked for', async () =>
 test('a slow reader misses the oldest, and is told how many', async () => {
   const system = await openSystem();
   const letters = system.introspection.deadLetters();
-  await system.introspection.snapshot(); // behind the question for the letters
+  await system.introspection.snapshot(PATIENT); // behind the question for the letters
   for (let n = 0; n < 10_000; n += 1) system.named(counterProtocol, `nobody ${n}`).tell('add', n);
   let seen = 0;
   let missed = 0;

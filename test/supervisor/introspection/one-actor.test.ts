@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { type ActorContext, actor } from '../../../src/supervisor/actor.ts';
 import type { TraceEvent } from '../../../src/supervisor/introspection/contract.ts';
 import { protocol } from '../../../src/supervisor/protocol.ts';
-import { on, onThread, openSystem, TRANSPORTS } from '../../support/actor-system.ts';
+import { on, onThread, openSystem, PATIENT, TRANSPORTS } from '../../support/actor-system.ts';
 import { counterActor } from '../../support/counter-actor.ts';
 import { openGate } from '../../support/gate.ts';
 import { scribeActor } from '../../support/scribe-actor.ts';
@@ -47,7 +47,7 @@ describe.each(TRANSPORTS)('on %s', (transport) => {
     await system.introspection.suspend('scribe');
     for (let n = 0; n < 3; n += 1) scribe.tell('write', { sender: 'test', n });
     await expect(scribe.ask('lines', {})).rejects.toMatchObject({ code: 'mailbox_full' });
-    expect((await system.introspection.snapshot()).actors.at(-1)).toMatchObject({
+    expect((await system.introspection.snapshot(PATIENT)).actors.at(-1)).toMatchObject({
       state: 'suspended',
       mailboxLength: 3,
     });
@@ -125,7 +125,7 @@ test('a trace that is left takes nothing along, and a slow reader of one is told
   const left = system.introspection.trace('counter');
   const slow = system.introspection.trace('counter');
   const first = slow.next();
-  await system.introspection.snapshot(); // behind the two
+  await system.introspection.snapshot(PATIENT); // behind the two
   await left.return?.();
   for (let n = 0; n < 2_000; n += 1) counter.tell('add', 1);
   expect(await counter.ask('total', {})).toBe(2_000);
@@ -153,7 +153,7 @@ test('actors on the main thread look by their context, those on others cannot', 
     },
   });
   system.spawn(onlooker, undefined, { id: 'onlooker' });
-  expect((await context?.introspection.snapshot())?.totals.actors).toBe(2);
+  expect((await context?.introspection.snapshot(PATIENT))?.totals.actors).toBe(2);
   const showcase = system.spawn(showcaseActor, undefined, {
     id: 'showcase',
     restart: 'temporary',

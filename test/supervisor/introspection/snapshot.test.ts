@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { ManualClock } from '../../../src/supervisor/testkit/index.ts';
-import { on, onThread, openSystem, settledSums, TRANSPORTS } from '../../support/actor-system.ts';
+import { on, onThread, openSystem, PATIENT, settledSums, TRANSPORTS } from '../../support/actor-system.ts';
 import { counterActor, counterProtocol } from '../../support/counter-actor.ts';
 import { openParent } from '../../support/parent.ts';
 
@@ -16,17 +16,19 @@ test.each(TRANSPORTS)(
     await parent.childStarted('counter');
     system.named(counterProtocol).tell('crash', 'boom');
     await expect
-      .poll(() =>
-        system
-          .named(counterProtocol)
-          .ask('total', {})
-          .catch(() => null),
+      .poll(
+        () =>
+          system
+            .named(counterProtocol)
+            .ask('total', {})
+            .catch(() => null),
+        PATIENT,
       )
       .toBe(0);
     const path = `${parent.path}/counter`;
     await system.introspection.suspend(path);
     for (let n = 0; n < 3; n += 1) system.named(counterProtocol).tell('add', 1);
-    const { actors, actorsOmitted, totals } = await system.introspection.snapshot();
+    const { actors, actorsOmitted, totals } = await system.introspection.snapshot(PATIENT);
     const { thread } = transport === 'the same thread' ? { thread: 0 } : { thread: 1 };
     expect(actors.find((actor) => actor.path === path)).toMatchObject({
       thread,
@@ -52,9 +54,12 @@ test('the totals are those of all threads, as of now', async () => {
   for (const counter of counters) for (let n = 0; n < 100; n += 1) counter.tell('add', 1);
   await Promise.all(counters.map((counter) => counter.ask('total', {})));
   await expect
-    .poll(async () => (await system.introspection.snapshot()).threads.map(({ state }) => state))
+    .poll(
+      async () => (await system.introspection.snapshot(PATIENT)).threads.map(({ state }) => state),
+      PATIENT,
+    )
     .toEqual(['ready', 'ready', 'ready']);
-  const { totals, threads } = await system.introspection.snapshot();
+  const { totals, threads } = await system.introspection.snapshot(PATIENT);
   expect(totals).toMatchObject({ actors: 3, rejected: 0, deadLettered: 0, restarts: 0 });
   expect(totals.handled).toBeGreaterThanOrEqual(202);
   expect(threads).toMatchObject([
@@ -68,7 +73,7 @@ test('being looked at keeps the sums right', async () => {
   const system = await openSystem();
   const counter = system.spawn(counterActor, { start: 0 }, { id: 'one', ...onThread('one') });
   await counter.ask('total', {});
-  for (let n = 0; n < 5; n += 1) await system.introspection.snapshot();
+  for (let n = 0; n < 5; n += 1) await system.introspection.snapshot(PATIENT);
   const { sent, handled, rejected, deadLettered, queued } = await settledSums(system);
   expect(handled + rejected + deadLettered + queued).toBe(sent);
 });
@@ -103,17 +108,17 @@ test('a child that waits to be started again is shown, too', async () => {
   const counter = parent.spawn(counterActor, { start: 0 }, { id: 'counter' });
   counter.tell('crash', 'x'.repeat(10_000));
   await expect
-    .poll(async () => (await system.introspection.snapshot()).actors.at(-1))
+    .poll(async () => (await system.introspection.snapshot(PATIENT)).actors.at(-1), PATIENT)
     .toMatchObject({
       path: `${parent.path}/counter`,
       state: 'restarting',
       address: null,
       restarts: 0,
     });
-  const { actors } = await system.introspection.snapshot();
+  const { actors } = await system.introspection.snapshot(PATIENT);
   expect(actors.at(-1)?.lastFailure).toHaveLength(501);
   await clock.advance(2_000);
-  expect((await system.introspection.snapshot()).actors.at(-1)).toMatchObject({
+  expect((await system.introspection.snapshot(PATIENT)).actors.at(-1)).toMatchObject({
     state: 'running',
     restarts: 1,
   });
@@ -125,7 +130,9 @@ test('the restarts of a lost thread stay in the sum', async () => {
   parent.spawn(counterActor, { start: 0 }, { id: 'counter', name: true, ...onThread('one') });
   await parent.childStarted('counter');
   await system.terminateThread(1);
-  await expect.poll(async () => (await system.introspection.snapshot()).totals.restarts).toBe(1);
+  await expect
+    .poll(async () => (await system.introspection.snapshot(PATIENT)).totals.restarts, PATIENT)
+    .toBe(1);
 });
 
 test('of very many actors the oldest and the busiest are listed, and the others counted', async () => {
@@ -135,7 +142,10 @@ test('of very many actors the oldest and the busiest are listed, and the others 
   const busy = parent.spawn(counterActor, { start: 0 }, { id: 'busy' });
   for (let n = 0; n < 100; n += 1) busy.tell('add', 1);
   await busy.ask('total', {});
-  const { actors, actorsOmitted, totals } = await system.introspection.snapshot({ actorsMax: 10 });
+  const { actors, actorsOmitted, totals } = await system.introspection.snapshot({
+    ...PATIENT,
+    actorsMax: 10,
+  });
   expect(actors).toHaveLength(10);
   expect(actors.map(({ path }) => path)).toContain('');
   expect(actors.find(({ path }) => path.endsWith('/busy'))).toMatchObject({ handled: 101 });
