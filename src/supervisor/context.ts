@@ -76,11 +76,6 @@ export class Context<P extends Protocol> implements ActorContext<P> {
     return this.#cell.runtime.services;
   }
 
-  /** Pieces of work that keep this actor resident. */
-  get holds(): number {
-    return this.#cell.openWork;
-  }
-
   get introspection(): Introspection {
     const { introspection } = this.#cell.runtime;
     if (introspection === null)

@@ -21,6 +21,14 @@ export { introspectionFaults } from './introspection/contract.ts';
 export type { KeyOf } from './loading.ts';
 export { MAILBOX_DEFAULT, type MailboxPolicy } from './mailbox.ts';
 export * from './protocol.ts';
+export type { ResidentsView } from './residents/household.ts';
+export {
+  RESIDENTS_DEFAULTS,
+  type Resident,
+  type ResidentsOptions,
+  residents,
+  residentsProtocol,
+} from './residents/residents.ts';
 export type { RouteeView } from './routing/pool.ts';
 export { type RouterArguments, type RouterOptions, router, routerProtocol } from './routing/router.ts';
 export { SUPERVISION_DEFAULT } from './supervision.ts';

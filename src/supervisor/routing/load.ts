@@ -4,8 +4,8 @@
 //    kernel answers in its turn, so that all statements before it have left; one mark is on its way at a time.
 // W3 A load dies with its incarnation: what comes late for it counts nowhere.
 
-import type { Fault } from '../../std/errors.ts';
-import type { Asker, Envelope, MailOrigin, StreamAsker } from '../envelope.ts';
+import { CountedAsker, CountedStreamAsker } from '../counted-asker.ts';
+import type { Asker, Envelope, MailOrigin } from '../envelope.ts';
 import { MARK, passOn } from '../forwarding.ts';
 import type { Target } from '../ref.ts';
 
@@ -66,14 +66,10 @@ export class Load implements MailOrigin {
       this.#statements -= covered;
       if (this.#statements > 0) this.#mark();
     };
-    postMark(this.#target, onPassed);
+    // A target that is gone fails the mark, which says as much.
+    const asker: Asker = { reply: onPassed, fail: onPassed, onAbandoned: () => undefined };
+    this.#target.post({ kind: 'call', name: MARK, message: null, origin: null, asker });
   }
-}
-
-/** Calls back when all mail of this thread before it has left the target's mailbox, or the target is gone. */
-export function postMark(target: Target, onPassed: () => void): void {
-  const asker: Asker = { reply: onPassed, fail: onPassed, onAbandoned: () => undefined };
-  target.post({ kind: 'call', name: MARK, message: null, origin: null, asker });
 }
 
 class Both implements MailOrigin {
@@ -88,58 +84,5 @@ class Both implements MailOrigin {
   settled(): void {
     this.#one.settled();
     this.#other.settled();
-  }
-}
-
-/** Passes everything on between an asker and who answers it, and says once when that is over. */
-class CountedAsker<Inner extends Asker = Asker> implements Asker {
-  protected readonly inner: Inner;
-  #onDone: (() => void) | null;
-  #abandoned: (() => void) | null = null;
-  #isAbandoned = false;
-
-  constructor(inner: Inner, onDone: () => void) {
-    this.inner = inner;
-    this.#onDone = onDone;
-    inner.onAbandoned(() => {
-      this.#isAbandoned = true;
-      this.done();
-      this.#abandoned?.();
-    });
-  }
-
-  reply(value: unknown): void {
-    this.done();
-    this.inner.reply(value);
-  }
-
-  fail(fault: Fault): void {
-    this.done();
-    this.inner.fail(fault);
-  }
-
-  onAbandoned(hook: () => void): void {
-    if (this.#isAbandoned) hook();
-    else this.#abandoned = hook;
-  }
-
-  protected done(): void {
-    this.#onDone?.();
-    this.#onDone = null;
-  }
-}
-
-class CountedStreamAsker extends CountedAsker<StreamAsker> implements StreamAsker {
-  item(value: unknown): void {
-    this.inner.item(value);
-  }
-
-  end(): void {
-    this.done();
-    this.inner.end();
-  }
-
-  onGranted(hook: (credit: number) => void): void {
-    this.inner.onGranted(hook);
   }
 }

@@ -4,13 +4,13 @@ import { declareFaults } from '../../std/errors.ts';
 import type { ActorContext, Behaviour, ChildOptions, Placement, Supervision } from '../actor.ts';
 import type { Cell } from '../cell.ts';
 import type { ChildHandle, ChildrenObserver } from '../children.ts';
-import { postMark } from './load.ts';
+import type { Address } from '../protocol.ts';
 import { Routee } from './routee.ts';
 
 export interface RouteeView {
   readonly path: string;
   /** Null while it is down. */
-  readonly thread: number | null;
+  readonly address: Address | null;
   readonly isUp: boolean;
   /** Messages that it was given and is not done with, as the router knows it; 0 where the strategy does not need it. */
   readonly load: number;
@@ -21,6 +21,8 @@ export interface PoolOptions {
   /** Where the routees live, in turn; beside the router when absent. */
   readonly placements?: readonly Placement[];
   readonly supervision?: Partial<Supervision>;
+  /** Never resized: what a routee has for its keys must not be taken up by another while it still has it. */
+  readonly isFixed?: boolean;
   readonly routee?: Pick<ChildOptions, 'restart' | 'mailbox' | 'shutdownMs'>;
 }
 
@@ -56,7 +58,7 @@ export class Pool implements ChildrenObserver {
   }
 
   views(): RouteeView[] {
-    return this.#inOrder.map(({ path, thread, isUp, load }) => ({ path, thread, isUp, load }));
+    return this.#inOrder.map(({ path, address, isUp, load }) => ({ path, address, isUp, load }));
   }
 
   /** From now on it follows what becomes of its members. */
@@ -70,6 +72,8 @@ export class Pool implements ChildrenObserver {
   }
 
   async resize(count: number): Promise<void> {
+    if (this.#options.isFixed === true)
+      throw routerFaults.pool_size_refused('the size of this pool is fixed');
     const starts = this.grow(count);
     const ends = this.#inOrder.slice(count).map((routee) => this.#dismiss(routee));
     // One that ended for good meanwhile is no member any more; the others are there.
@@ -108,9 +112,7 @@ export class Pool implements ChildrenObserver {
   /** R4. */
   async #dismiss(routee: Routee): Promise<void> {
     this.forgotten(routee.id);
-    const { target } = routee;
-    if (target !== null) await new Promise<void>((resolve) => postMark(target, resolve));
-    await this.#context.stopChild(routee.id);
+    await this.#context.stopChild(routee.id, { drain: true });
   }
 
   #order(): void {

@@ -4,6 +4,7 @@ import { Cell } from '../cell.ts';
 import type { ChildHandle } from '../children.ts';
 import type { Envelope } from '../envelope.ts';
 import { passOn } from '../forwarding.ts';
+import type { Address } from '../protocol.ts';
 import type { Target } from '../ref.ts';
 import type { Runtime } from '../runtime.ts';
 import { Load } from './load.ts';
@@ -11,7 +12,6 @@ import { hashOf } from './rendezvous.ts';
 
 interface Incarnation {
   readonly target: Target;
-  readonly thread: number;
   /** Null on another thread. */
   readonly cell: Cell | null;
   readonly load: Load;
@@ -35,12 +35,8 @@ export class Routee {
     return this.#incarnation !== null && this.#incarnation.cell?.isEnding !== true;
   }
 
-  get thread(): number | null {
-    return this.#incarnation?.thread ?? null;
-  }
-
-  get target(): Target | null {
-    return this.#incarnation?.target ?? null;
+  get address(): Address | null {
+    return this.#incarnation?.target.address ?? null;
   }
 
   /** What it was given by `postCounted` and is not done with. */
@@ -52,7 +48,7 @@ export class Routee {
     const { thread, actor } = handle;
     const cell = handle instanceof Cell ? handle : null;
     const target = cell ?? runtime.targetOf({ thread, actor, path: this.path });
-    this.#incarnation = { target, thread, cell, load: new Load(target, cell !== null) };
+    this.#incarnation = { target, cell, load: new Load(target, cell !== null) };
   }
 
   vacate(): void {

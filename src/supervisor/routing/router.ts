@@ -7,8 +7,7 @@
 //    the intensity the router fails, as any supervisor does.
 // R2 A routee that is down gets no mail until its successor's setup is done; what becomes of its mail says strategies.ts.
 // R3 Mail of one sender to the same routee keeps its order.
-// R4 A routee that is taken out gets no more mail, begins all that it was given, and is stopped then; what it is still working
-//    on at that moment fails as at any stop.
+// R4 A routee that is taken out is drained: it gets no more mail, and finishes what it was given.
 // R5 Messages whose names begin with `$` are the router's own.
 
 import { errorText } from '../../std/errors.ts';
@@ -32,7 +31,7 @@ export const routerProtocol = protocol('router', {
   $routees: call<Record<string, never>, readonly RouteeView[]>(),
 });
 
-export type RouterOptions = PoolOptions &
+export type RouterOptions = Omit<PoolOptions, 'isFixed'> &
   (
     | { readonly strategy: 'round_robin' | 'least_loaded' }
     /** `keyOf` is the name under which the behaviour's module exports its key function (see KeyOf). */
@@ -63,7 +62,7 @@ export function router<P extends Protocol, Args>(
 export function routerWith<P extends Protocol, Args>(
   behaviour: Behaviour<P, Args>,
   args: Args,
-  { routees, placements, supervision, routee }: PoolOptions,
+  { routees, placements, supervision, routee, isFixed }: PoolOptions,
   strategy: Strategy,
   keyOf: ExportName | null,
 ): readonly [Behaviour<P, RouterArguments>, RouterArguments] {
@@ -73,6 +72,7 @@ export function routerWith<P extends Protocol, Args>(
     ...(placements === undefined ? {} : { placements }),
     ...(supervision === undefined ? {} : { supervision }),
     ...(routee === undefined ? {} : { routee }),
+    ...(isFixed === undefined ? {} : { isFixed }),
   };
   return [
     {

@@ -257,8 +257,8 @@ test('a router may live on another thread than who made it, and is told and aske
   for (let n = 1; n < 50; n += 1) ref.tell('write', { sender: 'a', n });
   expect(await ref.ask('record', { sender: 'a', n: 50 })).toBe(51);
   const views = await system.named(routerProtocol, 'scribe').ask('$routees', {});
-  expect(new Set(views.map(({ thread }) => thread)).size).toBe(1);
-  expect(views[0]?.thread).not.toBe(0);
+  expect(new Set(views.map(({ address }) => address?.thread)).size).toBe(1);
+  expect(views[0]?.address?.thread).not.toBe(0);
 });
 
 test('a lost thread takes only its own actors out of the pool, until they are back', async () => {
@@ -269,10 +269,10 @@ test('a lost thread takes only its own actors out of the pool, until they are ba
     placements: placed('a worker thread'),
   });
   const before = await pool.ask('$routees', {});
-  const lost = present(before[0]?.thread ?? undefined, 'the thread of the first routee');
+  const lost = present(before[0]?.address?.thread, 'the thread of the first routee');
   await system.terminateThread(lost);
   const answers = await Promise.allSettled(Array.from({ length: 8 }, () => ref.ask('total', {})));
   expect(answers.every(({ status }) => status === 'fulfilled')).toBe(true);
   await expect.poll(async () => (await pool.ask('$routees', {})).every(({ isUp }) => isUp)).toBe(true);
-  expect((await pool.ask('$routees', {})).map(({ thread }) => thread)).not.toContain(lost);
+  expect((await pool.ask('$routees', {})).map(({ address }) => address?.thread)).not.toContain(lost);
 });
