@@ -3,7 +3,7 @@
 // H1 An identity has one incarnation at most. Mail goes to it, or is held; held mail is handed over at once, in order, when
 //    the next one is there, so there is never both.
 // H2 Resident, being set up or leaving: all three take a place, of which there are `residentsMax`.
-// H3 `#identities` is in order of use, the least recently used first; what is found at work has been used.
+// H3 `#recent` is in order of use, the least recently used first; what is found at work has been used.
 // H4 Held mail is counted as sent when it comes, and again by the incarnation that takes it: once in all.
 
 import { errorText } from '../../std/errors.ts';
@@ -38,7 +38,7 @@ export interface ResidentsView {
 /** Longer texts are no names, but something that was mistaken for one. */
 const KEY_LENGTH_MAX = 1_024;
 /** How many residents one pass looks at for an idle one; the rest have their turn in the next. */
-const LOOKS_PER_PASS = 256;
+const LOOKS_PER_PASS = 1_024;
 /** When to look again after all that were looked at wait for something outside. */
 const LOOK_AGAIN_MS = 20;
 
@@ -52,6 +52,8 @@ export class Household implements Door, ChildrenObserver {
   readonly #options: HouseholdOptions;
   readonly #forwarding: Forwarding;
   readonly #identities = new Map<string, Identity>();
+  /** The resident ones. */
+  readonly #recent = new Set<Identity>();
   /** Those without a place, the one that has waited longest first. */
   readonly #waiting = new Set<Identity>();
   #places = 0;
@@ -105,7 +107,7 @@ export class Household implements Door, ChildrenObserver {
     const key = this.#keyFor(envelope);
     if (key === null) return cell.refuse(envelope, 'not_understood');
     let identity = this.#identities.get(key);
-    if (identity === undefined) identity = new Identity(key, 0);
+    if (identity === undefined) identity = new Identity(key);
     else if (identity.residency.kind === 'resident' && !identity.residency.cell.isEnding) {
       this.#use(identity);
       return this.#give(identity, identity.residency.cell, envelope);
@@ -113,7 +115,7 @@ export class Household implements Door, ChildrenObserver {
     const lengthMax = (this.#options.resident.mailbox ?? MAILBOX_DEFAULT).lengthMax;
     if (this.#held >= this.#options.heldMax || identity.heldLength >= lengthMax)
       return cell.refuse(envelope, 'mailbox_full');
-    this.#use(identity);
+    this.#identities.set(key, identity);
     if (identity.residency.kind === 'waiting') this.#waiting.add(identity);
     cell.runtime.counters.sent += 1; // H4
     this.#hold(identity, envelope);
@@ -202,6 +204,7 @@ export class Household implements Door, ChildrenObserver {
     const cell = this.#cell.children.start(child(this.#behaviour, args, options));
     if (!(cell instanceof Cell)) throw new Error(`${identity.key} lives elsewhere`);
     identity.residency = { kind: 'resident', cell };
+    this.#use(identity);
     if (cell.isEnding) return; // its setup failed at once; `forgotten` comes
     for (const envelope of this.#takeHeld(identity)) {
       this.#cell.runtime.counters.sent -= 1; // H4
@@ -211,31 +214,33 @@ export class Household implements Door, ChildrenObserver {
 
   #makeRoom(wanted: number): void {
     let missing = wanted;
-    let looks = LOOKS_PER_PASS;
-    let isMailOnly = false;
-    for (const identity of this.#identities.values()) {
+    let hasMail = false;
+    // Who is found at work goes to the end of the set, and is not looked at twice.
+    let looks = Math.min(this.#recent.size, LOOKS_PER_PASS);
+    for (const identity of this.#recent) {
       if (missing === 0 || looks === 0) break;
-      if (identity.residency.kind !== 'resident') continue;
       looks -= 1;
-      if (identity.isIdle) {
-        this.#passivate(identity, identity.residency.cell);
-        missing -= 1;
-        continue;
-      }
-      isMailOnly ||= identity.residency.cell.hasWork;
-      this.#use(identity);
+      if (this.#passivateIdle(identity)) missing -= 1;
+      else hasMail ||= identity.hasMail;
     }
     if (missing === 0) return;
     // Those that have mail are through with it soon; for all others there is nothing to do but to wait.
-    if (isMailOnly || looks === 0) void this.#cell.runtime.scheduler.turn().then(() => this.#passSoon());
+    if (hasMail) void this.#cell.runtime.scheduler.turn().then(() => this.#passSoon());
     else this.#context.after('room', LOOK_AGAIN_MS, () => this.#passSoon());
   }
 
-  #passivate(identity: Identity, cell: Cell): void {
-    identity.residency = { kind: 'leaving', cell };
+  /** False when it is at work; then it has been used just now. */
+  #passivateIdle(identity: Identity): boolean {
+    if (identity.residency.kind !== 'resident' || !identity.isIdle) {
+      this.#use(identity);
+      return false;
+    }
+    identity.residency = { kind: 'leaving', cell: identity.residency.cell };
+    this.#recent.delete(identity);
     this.#leaving += 1;
     this.#passivations += 1;
     this.#context.background(this.#cell.children.stop(identity.key));
+    return true;
   }
 
   /** ChildrenObserver: the incarnation has ended, and its id is free. */
@@ -244,6 +249,7 @@ export class Household implements Door, ChildrenObserver {
     if (identity === undefined || identity.residency.kind === 'waiting') return;
     const { kind, cell } = identity.residency;
     this.#places -= 1;
+    this.#recent.delete(identity);
     if (kind === 'leaving') this.#leaving -= 1;
     // It came to nothing: neither will the next one, whose senders would wait without end.
     else if (cell.handled === 0) this.#refuseHeld(identity, 'not_activated');
@@ -253,7 +259,10 @@ export class Household implements Door, ChildrenObserver {
     if (this.#waiting.size > 0) this.#passSoon();
   }
 
-  started(_key: string, _handle: ChildHandle): void {}
+  /** It comes to its mail now, and is idle soon. */
+  started(_key: string, _handle: ChildHandle): void {
+    if (this.#waiting.size > 0) this.#passSoon();
+  }
 
   ended(_key: string): void {}
 
@@ -261,14 +270,14 @@ export class Household implements Door, ChildrenObserver {
 
   #use(identity: Identity): void {
     identity.usedAtMs = this.#cell.runtime.clock.monotonicMs();
-    this.#identities.delete(identity.key);
-    this.#identities.set(identity.key, identity);
+    this.#recent.delete(identity);
+    this.#recent.add(identity);
   }
 
   /** One timer for all: for the one that has been idle longest. */
   #setSweep(): void {
     if (this.#isSweepSet) return;
-    const first = this.#identities.values().next().value;
+    const first = this.#recent.values().next().value;
     if (first === undefined) return;
     this.#isSweepSet = true;
     const dueInMs = first.usedAtMs + this.#options.idleMs - this.#cell.runtime.clock.monotonicMs();
@@ -280,11 +289,11 @@ export class Household implements Door, ChildrenObserver {
 
   #sweep(): void {
     const nowMs = this.#cell.runtime.clock.monotonicMs();
-    for (const identity of this.#identities.values()) {
-      if (nowMs - identity.usedAtMs < this.#options.idleMs) break;
-      if (identity.isIdle && identity.residency.kind === 'resident')
-        this.#passivate(identity, identity.residency.cell);
-      else this.#use(identity);
+    let looks = this.#recent.size;
+    for (const identity of this.#recent) {
+      if (looks === 0 || nowMs - identity.usedAtMs < this.#options.idleMs) break;
+      looks -= 1;
+      this.#passivateIdle(identity);
     }
     this.#setSweep();
   }

@@ -19,13 +19,12 @@ export class Identity {
   readonly key: string;
   residency: Residency = { kind: 'waiting' };
   /** When it was last sent something, or found at work. */
-  usedAtMs: number;
+  usedAtMs = 0;
   openStreams = 0;
   #held: Mailbox<Envelope> | null = null;
 
-  constructor(key: string, nowMs: number) {
+  constructor(key: string) {
     this.key = key;
-    this.usedAtMs = nowMs;
   }
 
   get heldLength(): number {
@@ -42,6 +41,11 @@ export class Identity {
     const held = this.#held === null ? [] : [...this.#held.drain()];
     this.#held = null;
     return held;
+  }
+
+  /** Its incarnation is not through with its mail. */
+  get hasMail(): boolean {
+    return this.residency.kind === 'resident' && this.residency.cell.hasWork;
   }
 
   /** A place that can be had: its incarnation has nothing to do, and nothing that it waits for. */

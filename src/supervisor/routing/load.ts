@@ -15,6 +15,7 @@ export class Load implements MailOrigin {
   #questions = 0;
   #statements = 0;
   #isMarking = false;
+  #isClosed = false;
 
   constructor(target: Target, isHere: boolean) {
     this.#target = target;
@@ -39,6 +40,11 @@ export class Load implements MailOrigin {
     return passOn(counted, this.#target, this.#isHere, counted.origin);
   }
 
+  /** Nothing more is given to it, a mark neither: it would reach nobody. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
   /** MailOrigin: a statement that came from this thread has left the mailbox. */
   settled(): void {
     this.#statements -= 1;
@@ -58,7 +64,7 @@ export class Load implements MailOrigin {
 
   /** W2. */
   #mark(): void {
-    if (this.#isMarking) return;
+    if (this.#isMarking || this.#isClosed) return;
     this.#isMarking = true;
     const covered = this.#statements;
     const onPassed = (): void => {

@@ -106,6 +106,7 @@ export class Pool implements ChildrenObserver {
   }
 
   forgotten(id: string): void {
+    this.#routees.get(id)?.vacate();
     if (this.#routees.delete(id)) this.#order();
   }
 

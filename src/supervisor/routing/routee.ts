@@ -52,6 +52,7 @@ export class Routee {
   }
 
   vacate(): void {
+    this.#incarnation?.load.close();
     this.#incarnation = null;
   }
 

@@ -20,6 +20,7 @@ import {
   TRANSPORTS,
   type Transport,
 } from '../../support/actor-system.ts';
+import { eventually } from '../../support/eventually.ts';
 import { openGate } from '../../support/gate.ts';
 
 let stores = 0;
@@ -50,7 +51,7 @@ describe.each(TRANSPORTS)('residents on %s', (transport) => {
     const { accounts, view } = openAccounts(system, transport, { idleMs: 30 });
     expect(accounts.tell('write', { account: 'a', sender: 'test', n: 1 })).toBe(true);
     expect(await accounts.ask('record', { account: 'b', sender: 'test', n: 1 })).toBe(1);
-    await expect.poll(view).toMatchObject({ resident: 0, activations: 2, passivations: 2 });
+    await eventually(view).toMatchObject({ resident: 0, activations: 2, passivations: 2 });
     accounts.tell('write', { account: 'a', sender: 'test', n: 2 });
     expect(await look(accounts, 'a')).toMatchObject({ incarnations: 2 });
     expect(numbers((await look(accounts, 'a')).entries)).toEqual([1, 2]);
@@ -64,7 +65,7 @@ describe.each(TRANSPORTS)('residents on %s', (transport) => {
     await gate.arrived(1);
     for (const n of upTo(300).slice(1)) accounts.tell('write', { account: 'slow', sender: 'test', n });
     const looked = look(accounts, 'slow');
-    await expect.poll(view).toMatchObject({ resident: 1, held: 300 });
+    await eventually(view).toMatchObject({ resident: 1, held: 300 });
     gate.open();
     expect(numbers((await looked).entries)).toEqual(upTo(300));
     expect(await looked).toMatchObject({ incarnations: 2 });
@@ -106,7 +107,7 @@ describe.each(TRANSPORTS)('residents on %s', (transport) => {
     const working = ['a', 'b'].map((account) => accounts.ask('waitAt', { account, gate: gate.address }));
     await gate.arrived(2);
     const waiting = look(accounts, 'c');
-    await expect.poll(view).toMatchObject({ resident: 2, waiting: 1, passivations: 0 });
+    await eventually(view).toMatchObject({ resident: 2, waiting: 1, passivations: 0 });
     gate.open();
     expect(await Promise.all(working)).toEqual([true, true]);
     expect(await waiting).toMatchObject({ incarnations: 1 });
@@ -118,7 +119,7 @@ describe.each(TRANSPORTS)('residents on %s', (transport) => {
     const items = accounts.stream('count', { account: 'a' });
     expect(await items.next()).toEqual({ done: false, value: 1 });
     const waiting = look(accounts, 'b');
-    await expect.poll(view).toMatchObject({ resident: 1, waiting: 1 });
+    await eventually(view).toMatchObject({ resident: 1, waiting: 1 });
     expect(await items.next()).toEqual({ done: false, value: 2 });
     await items.return?.();
     expect(await waiting).toMatchObject({ incarnations: 1 });
@@ -131,7 +132,7 @@ describe.each(TRANSPORTS)('residents on %s', (transport) => {
     await expect(look(accounts, 'broken')).rejects.toMatchObject({ code: 'actor_unavailable' });
     await expect(look(accounts, 'broken')).rejects.toMatchObject({ code: 'actor_unavailable' });
     expect(await look(accounts, 'sound')).toMatchObject({ incarnations: 1 });
-    await expect.poll(view).toMatchObject({ resident: 1, held: 0, activations: 3 });
+    await eventually(view).toMatchObject({ resident: 1, held: 0, activations: 3 });
     const sums = await settledSums(system);
     expect(sums).toMatchObject({ queued: 0, deadLettered: 3 });
     expect(sums.sent).toBe(sums.handled + sums.deadLettered);
@@ -168,7 +169,7 @@ describe.each(TRANSPORTS)('residents on %s', (transport) => {
     await expect(look(accounts, 'one too many')).rejects.toMatchObject({ code: 'mailbox_full' });
     gate.open();
     await working;
-    await expect.poll(view).toMatchObject({ waiting: 0, held: 0, activations: 4 });
+    await eventually(view).toMatchObject({ waiting: 0, held: 0, activations: 4 });
   });
 });
 
@@ -179,7 +180,7 @@ test('a hold and a timer that holds keep an idle identity; another timer does no
   accounts.tell('hold', { account: 'held' });
   accounts.tell('remind', { account: 'reminded', delayMs: 10_000, holds: true });
   accounts.tell('remind', { account: 'forgetful', delayMs: 10_000, holds: false });
-  await expect.poll(view).toMatchObject({ resident: 3, held: 0 });
+  await eventually(view).toMatchObject({ resident: 3, held: 0 });
   await clock.advance(5_000);
   expect(await view()).toMatchObject({ resident: 2, passivations: 1 });
   await clock.advance(10_000);
@@ -226,7 +227,7 @@ test('a hundred thousand identities take no more memory than those that are resi
   for (let from = 0; from < 100_000; from += 5_000) {
     for (let n = from; n < from + 5_000; n += 1)
       accounts.tell('write', { account: `account ${n}`, sender: 'test', n });
-    await expect.poll(async () => (await view()).held, { interval: 1 }).toBe(0);
+    await eventually(async () => (await view()).held).toBe(0);
     most = Math.max(most, system.actors().length);
   }
   expect(most).toBeLessThanOrEqual(202);
@@ -236,4 +237,4 @@ test('a hundred thousand identities take no more memory than those that are resi
     activations: 100_000,
     passivations: 99_800,
   });
-});
+}, 60_000);

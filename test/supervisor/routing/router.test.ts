@@ -9,6 +9,7 @@ import type { ActorSystem } from '../../../src/supervisor/system.ts';
 import { ManualClock } from '../../../src/supervisor/testkit/index.ts';
 import { onThread, openSystem, settledSums, TRANSPORTS, type Transport } from '../../support/actor-system.ts';
 import { counterActor, counterProtocol } from '../../support/counter-actor.ts';
+import { eventually } from '../../support/eventually.ts';
 import { openGate } from '../../support/gate.ts';
 import { openParent } from '../../support/parent.ts';
 import { type Line, scribeActor, scribeProtocol } from '../../support/scribe-actor.ts';
@@ -65,7 +66,7 @@ describe.each(TRANSPORTS)('a router over actors on %s', (transport) => {
       name: true,
     });
     const ref = system.named(counterProtocol);
-    await expect.poll(() => ref.ask('total', {}).catch(() => -1)).toBe(0);
+    await eventually(() => ref.ask('total', {}).catch(() => -1)).toBe(0);
     for (let n = 0; n < 10; n += 1) expect(ref.tell('add', 1)).toBe(true);
     expect(await Promise.all([ref.ask('total', {}), ref.ask('total', {})])).toEqual([5, 5]);
     const items: number[] = [];
@@ -82,11 +83,11 @@ describe.each(TRANSPORTS)('a router over actors on %s', (transport) => {
     const { ref, pool } = openCounters(system, { strategy: 'least_loaded', routees: 1, placements });
     const controller = new AbortController();
     const asking = ref.ask('never', {}, { signal: controller.signal });
-    await expect.poll(() => ref.ask('asked', {})).toBe(1);
+    await eventually(() => ref.ask('asked', {})).toBe(1);
     controller.abort();
     await expect(asking).rejects.toMatchObject({ code: 'ask_cancelled' });
-    await expect.poll(() => ref.ask('aborted', {})).toBe(1);
-    await expect.poll(async () => (await pool.ask('$routees', {}))[0]?.load).toBe(0);
+    await eventually(() => ref.ask('aborted', {})).toBe(1);
+    await eventually(async () => (await pool.ask('$routees', {}))[0]?.load).toBe(0);
   });
 
   test('the least loaded gets the next message', async () => {
@@ -102,7 +103,7 @@ describe.each(TRANSPORTS)('a router over actors on %s', (transport) => {
     await Promise.all(busy);
     for (let n = 0; n < 300; n += 1) ref.tell('write', { sender: 'test', n });
     const loads = async () => (await pool.ask('$routees', {})).map(({ load }) => load);
-    await expect.poll(loads).toEqual([0, 0, 0]);
+    await eventually(loads).toEqual([0, 0, 0]);
     const lines = await linesOfAll(system, 3);
     // They were told as many at once, before any was done with one.
     expect(lines.map(({ length }) => length)).toEqual([100, 100, 100]);
@@ -142,7 +143,7 @@ describe.each(TRANSPORTS)('a router over actors on %s', (transport) => {
       routees: 2,
       placements,
     });
-    await expect.poll(() => ref.ask('record', { sender: 'a', n: 1 }).catch(() => 0)).toBe(1);
+    expect(await ref.ask('record', { sender: 'a', n: 1 })).toBe(1);
     await expect(ref.ask('lines', {})).rejects.toMatchObject({ code: 'message_refused' });
     expect(await ref.ask('record', { sender: 'a', n: 2 })).toBe(2);
   });
@@ -158,12 +159,12 @@ describe.each(TRANSPORTS)('a router over actors on %s', (transport) => {
     });
     ref.tell('crash', 'boom');
     const up = async () => (await pool.ask('$routees', {})).filter(({ isUp }) => isUp).length;
-    await expect.poll(up).toBe(2);
+    await eventually(up).toBe(2);
     const homes: string[] = [];
     for (let n = 0; n < 4; n += 1) homes.push((await ref.ask('whereabouts', {})).path);
     expect([...new Set(homes)].sort()).toEqual(['counters/1', 'counters/2']);
     await clock.advance(120_000);
-    await expect.poll(up).toBe(3);
+    await eventually(up).toBe(3);
     for (let n = 0; n < 3; n += 1) homes.push((await ref.ask('whereabouts', {})).path);
     expect(homes).toContain('counters/0');
   });
@@ -179,10 +180,10 @@ describe.each(TRANSPORTS)('a router over actors on %s', (transport) => {
       routee: { restart: 'permanent' },
       supervision: { backoff: { initialMs: 60_000, maxMs: 60_000 } },
     });
-    await expect.poll(() => ref.ask('record', { sender: 'a', n: 1 }).catch(() => 0)).toBe(1);
+    expect(await ref.ask('record', { sender: 'a', n: 1 })).toBe(1);
     // With a sender, because the router needs a key for everything.
     expect(ref.tell('stop', { sender: 'a' } as never)).toBe(true);
-    await expect.poll(async () => (await pool.ask('$routees', {}))[0]?.isUp).toBe(false);
+    await eventually(async () => (await pool.ask('$routees', {}))[0]?.isUp).toBe(false);
     await expect(ref.ask('record', { sender: 'a', n: 2 })).rejects.toMatchObject({
       code: 'actor_unavailable',
       retryable: true,
@@ -190,7 +191,7 @@ describe.each(TRANSPORTS)('a router over actors on %s', (transport) => {
     expect(ref.tell('write', { sender: 'a', n: 3 })).toBe(false);
     expect(system.deadLetters().at(-1)).toMatchObject({ target: 'scribes', refusal: 'routee_down' });
     await clock.advance(120_000);
-    await expect.poll(() => ref.ask('record', { sender: 'a', n: 4 }).catch(() => 0)).toBe(1);
+    await eventually(() => ref.ask('record', { sender: 'a', n: 4 }).catch(() => 0)).toBe(1);
   });
 
   test('too many restarts fail the router, as any supervisor', async () => {
@@ -218,7 +219,7 @@ describe.each(TRANSPORTS)('a router over actors on %s', (transport) => {
   test('mail of several senders keeps its order at each actor while the pool is resized, and all of it is accounted for', async () => {
     const system = await openSystem();
     const { ref, pool } = openScribes(system, { strategy: 'least_loaded', routees: 2, placements });
-    await expect.poll(async () => (await pool.ask('$routees', {}).catch(() => [])).length).toBe(2);
+    await eventually(async () => (await pool.ask('$routees', {}).catch(() => [])).length).toBe(2);
     const to = present(ref.address ?? undefined, 'the address of the router');
     const senders = [
       system.spawn(senderActor, { name: 'a' }, { id: 'a' }),
@@ -253,7 +254,7 @@ test('a router may live on another thread than who made it, and is told and aske
     ...onThread('one'),
   });
   const ref = system.named(scribeProtocol);
-  await expect.poll(() => ref.ask('record', { sender: 'a', n: 0 }).catch(() => 0)).toBe(1);
+  await eventually(() => ref.ask('record', { sender: 'a', n: 0 }).catch(() => 0)).toBe(1);
   for (let n = 1; n < 50; n += 1) ref.tell('write', { sender: 'a', n });
   expect(await ref.ask('record', { sender: 'a', n: 50 })).toBe(51);
   const views = await system.named(routerProtocol, 'scribe').ask('$routees', {});
@@ -273,6 +274,6 @@ test('a lost thread takes only its own actors out of the pool, until they are ba
   await system.terminateThread(lost);
   const answers = await Promise.allSettled(Array.from({ length: 8 }, () => ref.ask('total', {})));
   expect(answers.every(({ status }) => status === 'fulfilled')).toBe(true);
-  await expect.poll(async () => (await pool.ask('$routees', {})).every(({ isUp }) => isUp)).toBe(true);
+  await eventually(async () => (await pool.ask('$routees', {})).every(({ isUp }) => isUp)).toBe(true);
   expect((await pool.ask('$routees', {})).map(({ address }) => address?.thread)).not.toContain(lost);
 });
