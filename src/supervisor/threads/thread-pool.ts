@@ -326,6 +326,7 @@ export class ThreadPool implements ThreadSource {
 
   #answer({ placement, actor, path }: SignalFrame & { readonly kind: 'place' }, link: Link): void {
     try {
+      if (this.#isStopping) throw new Error('the system is stopping');
       link.signal({ kind: 'placed', actor, thread: this.place(placement, actor, path, link.thread) });
     } catch (error) {
       link.signal({ kind: 'not_placed', actor, message: errorText(error) });
