@@ -83,6 +83,7 @@ export interface Surroundings {
   nowMs(): number;
   note(text: string): void;
   threadEndedAtMs(thread: number): number | null;
+  standsStill(thread: number): boolean;
 }
 
 export class Ledger {
@@ -285,7 +286,11 @@ export class Ledger {
     this.does(found.watcher, `is told that ${found.target} has terminated: ${reason.kind}`);
     if (!found.isOpen) this.violate(`watch ${watch} was taken back and told all the same`);
     if (found.told !== null) this.violate(`watch ${watch} on ${found.target} was told twice`);
-    if (this.isAlive(found.target)) this.violate(`watch ${watch} was told of the living ${found.target}`);
+    // A thread that stands still may be given up before it is ended.
+    const thread = this.incarnations.get(found.target)?.address.thread ?? 0;
+    const isGivenUp = reason.kind === 'thread_lost' && this.#around.standsStill(thread);
+    if (this.isAlive(found.target) && !isGivenUp)
+      this.violate(`watch ${watch} was told of the living ${found.target}`);
     found.told = reason;
   }
 

@@ -65,11 +65,17 @@ class Dice {
 
 /** Runs the seed's scenario, or its beginning. `failure` says what was violated. */
 export function runSeed(seed: number, deedsMax = Number.POSITIVE_INFINITY): Promise<SimulationReport> {
-  let around: Surroundings = { nowMs: () => 0, note: () => undefined, threadEndedAtMs: () => null };
+  let around: Surroundings = {
+    nowMs: () => 0,
+    note: () => undefined,
+    threadEndedAtMs: () => null,
+    standsStill: () => false,
+  };
   const ledger = new Ledger({
     nowMs: () => around.nowMs(),
     note: (text) => around.note(text),
     threadEndedAtMs: (thread) => around.threadEndedAtMs(thread),
+    standsStill: (thread) => around.standsStill(thread),
   });
   return simulate(
     seed,
@@ -79,6 +85,7 @@ export function runSeed(seed: number, deedsMax = Number.POSITIVE_INFINITY): Prom
         nowMs: simulation.nowMs,
         note: simulation.note,
         threadEndedAtMs: (thread) => threads()[thread]?.diedAtMs ?? null,
+        standsStill: (thread) => threads()[thread]?.isPaused === true,
       };
       const dice = new Dice(simulation.random);
       const roots = 2 + dice.int(3);
@@ -190,7 +197,16 @@ function newChild(
   id: string,
 ): { readonly options: ChildOptions; readonly plan: Omit<ChildPlan, 'parent'> } {
   const restart = dice.pick<Restart>(['permanent', 'permanent', 'transient', 'temporary']);
-  const placement: Placement = dice.pick(['parent', 'parent', 'edge', { thread: dice.pick(THREADS) }]);
+  const placement = dice.pick<Placement>([
+    'parent',
+    'parent',
+    'parent',
+    'edge',
+    'any',
+    { thread: dice.pick(THREADS) },
+    { thread: dice.pick(THREADS) },
+    dice.chance(0.3) ? 'dedicated' : { anyOf: THREADS },
+  ]);
   const isBounded = dice.chance(0.2);
   const mailbox = {
     lengthMax: 1 + dice.int(4),
