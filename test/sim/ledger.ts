@@ -68,6 +68,7 @@ export interface Watch {
 export interface Bond {
   readonly one: number;
   readonly other: number;
+  readonly atMs: number;
   isOpen: boolean;
 }
 
@@ -259,7 +260,7 @@ export class Ledger {
 
   link(one: number, other: number): number {
     const bond = this.number();
-    this.bonds.set(bond, { one, other, isOpen: true });
+    this.bonds.set(bond, { one, other, atMs: this.nowMs, isOpen: true });
     return bond;
   }
 

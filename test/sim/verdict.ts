@@ -80,7 +80,7 @@ function judgeWatches(ledger: Ledger): void {
 
 /** A link that was not taken back does not leave one end alive when the other crashed or was lost. */
 function judgeBonds(ledger: Ledger): void {
-  for (const { one, other, isOpen } of ledger.bonds.values()) {
+  for (const { one, other, atMs, isOpen } of ledger.bonds.values()) {
     if (!isOpen) continue;
     for (const [ended, survivor] of [
       [one, other],
@@ -90,7 +90,8 @@ function judgeBonds(ledger: Ledger): void {
       if (incarnation === undefined || !ledger.isAlive(survivor)) continue;
       const isCrash = ledger.isReachable(ended)
         ? incarnation.reason?.kind === 'crashed'
-        : incarnation.endingAtMs === null;
+        : // Its word of the link may have been lost with its thread.
+          incarnation.endingAtMs === null && ledger.endedAtMs(ended) > atMs + AT_ONCE_MS / 5;
       if (isCrash) ledger.violate(`${survivor} outlived the crash of ${ended}, to which it is linked`);
     }
   }
