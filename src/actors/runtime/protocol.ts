@@ -33,7 +33,7 @@ export const ThreadRow = Type.Object({
   name: orNull(Type.String({ description: 'Null for the warm spare.' })),
   state: Type.String({
     description:
-      '`starting`, `ready`, `leaving`, or `silent`: it did not answer in time, and the rest of its row is old.',
+      '`starting`, `ready`, `retiring`, `leaving`, or `silent`: it did not answer in time, and the rest of its row is old.',
   }),
   actors: orNull(Count),
   queued: orNull(Type.Integer()),

@@ -1,7 +1,6 @@
 // Inspector: the actor of each thread that answers about the others on it. It starts when it is first asked, has a number
 // that every thread can work out, and is neither listed nor named. Its mail counts like any other.
 
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { errorText } from '../../std/errors.ts';
 import { actor, type Behaviour } from '../actor.ts';
 import type { Cell } from '../cell.ts';
@@ -9,6 +8,7 @@ import type { DeadLetter } from '../dead-letters.ts';
 import { type Address, call, protocol, stream } from '../protocol.ts';
 import type { Runtime } from '../runtime.ts';
 import { type Batch, introspectionFaults, type TraceEvent } from './contract.ts';
+import { LoopLag } from './loop-lag.ts';
 import { surveyThread, type ThreadSurvey } from './survey.ts';
 import { Tap } from './tap.ts';
 import { type HandlerTable, Tracer } from './tracer.ts';
@@ -30,27 +30,21 @@ export const inspectorProtocol = protocol('inspector', {
   deadLetters: stream<{ readonly sinceMs: number }, Batch<DeadLetter>>(),
 });
 
-/** Measuring the loop costs a little; it ends when nobody has asked for so long. */
-const LAG_IDLE_MS = 10_000;
-const LAG_RESOLUTION_MS = 10;
-
 export function inspectorOf(runtime: Runtime): Behaviour<typeof inspectorProtocol, undefined> {
   return actor({
     module: import.meta.url,
     exportName: '(closes over the runtime of its thread, and is started by it)',
     protocol: inspectorProtocol,
     setup(context) {
-      const lag = new LoopLag();
+      const lag = new LoopLag(context);
       const tracers = new Map<Cell, Tracer>();
       const find = (number: number): Cell => {
         const cell = runtime.cells.get(number);
         if (cell === undefined) throw faults.actor_not_found('There is no such actor any more');
         return cell;
       };
-      context.onStop(() => lag.stop());
       return {
         survey({ actorsMax }) {
-          context.after('lag', LAG_IDLE_MS, () => lag.stop());
           return {
             ...surveyThread(runtime, actorsMax),
             heapUsedBytes: process.memoryUsage().heapUsed,
@@ -116,27 +110,4 @@ function trace(cell: Cell, tracers: Map<Cell, Tracer>, { clock }: Runtime): Tap<
 
 function notRunning(cell: Cell): Error {
   return faults.actor_not_running(`${cell.path} is ${cell.state}`);
-}
-
-/** How late the event loop was at worst since it was last asked. */
-class LoopLag {
-  #monitor: ReturnType<typeof monitorEventLoopDelay> | null = null;
-
-  /** Null the first time, when nothing has been measured yet. */
-  takeMs(): number | null {
-    if (this.#monitor === null) {
-      this.#monitor = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
-      this.#monitor.enable();
-      return null;
-    }
-    // It measures from tick to tick.
-    const lagMs = Math.max(0, this.#monitor.max / 1e6 - LAG_RESOLUTION_MS);
-    this.#monitor.reset();
-    return lagMs;
-  }
-
-  stop(): void {
-    this.#monitor?.disable();
-    this.#monitor = null;
-  }
 }

@@ -77,7 +77,7 @@ export class SystemIntrospection implements Introspection {
     const follow = (): void => {
       for (const { thread, state } of this.#threads()) {
         const fromMs = since.get(thread) ?? sinceMs;
-        if (state !== 'ready' || since.get(thread) === null) continue;
+        if (!isUp(state) || since.get(thread) === null) continue;
         since.set(thread, null);
         // It may have been refused by a thread that has too much to do: then it is tried again.
         void this.#pour(thread, fromMs, tap, abort.signal).then(() => since.set(thread, clock.nowMs()));
@@ -132,7 +132,7 @@ export class SystemIntrospection implements Introspection {
 
   /** U2. */
   async #survey(view: ThreadView, options: SnapshotOptions): Promise<Answer> {
-    if (view.state !== 'ready') return { view, survey: null };
+    if (!isUp(view.state)) return { view, survey: null };
     const { actorsMax = ACTORS_LISTED_MAX, withinMs: deadlineMs = SILENT_AFTER_MS } = options;
     const asked = this.#inspector(view.thread).ask('survey', { actorsMax }, { deadlineMs });
     return { view, survey: await orNull(asked) };
@@ -144,7 +144,7 @@ export class SystemIntrospection implements Introspection {
   }
 
   async #locate(path: string): Promise<Address> {
-    const ready = this.#threads().filter(({ state }) => state === 'ready');
+    const ready = this.#threads().filter(({ state }) => isUp(state));
     const found = await Promise.all(
       ready.map(({ thread }) =>
         orNull(this.#inspector(thread).ask('locate', { path }, { deadlineMs: SILENT_AFTER_MS })),
@@ -178,6 +178,11 @@ interface Found {
   readonly inspector: Ref<typeof inspectorProtocol>;
 }
 
+/** Whether it can be asked. */
+function isUp(state: ThreadView['state']): boolean {
+  return state === 'ready' || state === 'retiring';
+}
+
 /** Null when nobody answered: too late, too full, or gone. */
 async function orNull<T>(asked: Promise<T>): Promise<T | null> {
   try {
@@ -207,7 +212,7 @@ function reportOf({ view: { thread, name, state, health }, survey }: Answer): Th
   return {
     thread,
     name,
-    state: state === 'ready' && survey === null ? 'silent' : state,
+    state: isUp(state) && survey === null ? 'silent' : state,
     actors: survey?.actors ?? health?.actors ?? null,
     queued: survey?.queued ?? health?.queued ?? null,
     heapUsedBytes: survey?.heapUsedBytes ?? health?.heapUsedBytes ?? null,
