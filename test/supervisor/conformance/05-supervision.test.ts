@@ -358,7 +358,10 @@ test('of two actors that take a name on two threads at the same time, one keeps 
   for (const ref of [x, y]) {
     if (ref !== undefined) parent.watch(ref, ({ reason }) => reasons.push(reason));
   }
-  await expect.poll(() => reasons).toEqual([{ kind: 'crashed', message: 'the name the name is taken' }]);
+  // Two threads start meanwhile.
+  await expect
+    .poll(() => reasons, { timeout: 10_000 })
+    .toEqual([{ kind: 'crashed', message: 'the name the name is taken' }]);
   const alive = await Promise.allSettled([x?.ask('whereabouts', {}), y?.ask('whereabouts', {})]);
   const kept = alive.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
   expect(kept).toHaveLength(1);
