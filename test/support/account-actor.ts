@@ -35,6 +35,7 @@ export const accountProtocol = protocol('account', {
   remind: tell<ToAccount & { readonly delayMs: number; readonly holds: boolean }>(),
 });
 
+/** @public Found by name, by residents over accounts. */
 export const accountKey = ({ account }: ToAccount): string => account;
 
 interface Saved {

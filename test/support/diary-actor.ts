@@ -15,6 +15,7 @@ export interface Note {
 
 export const diaryProtocol = protocol('diary', { note: tell<Note>(), ask: call<Note, number>() });
 
+/** @public Found by name, by residents over diaries. */
 export const diaryKey = ({ key }: Note): string => key;
 
 /** What really happened. */

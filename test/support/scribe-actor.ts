@@ -31,7 +31,7 @@ export interface ScribeArguments {
   readonly gate?: Address;
 }
 
-/** The key of a line is its sender: for routers over scribes. */
+/** @public The key of a line is its sender; found by name, by routers over scribes. */
 export function scribeKey({ sender }: Line): string {
   if (typeof sender !== 'string') throw new TypeError('a line without a sender has no key');
   return sender;
