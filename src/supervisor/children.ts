@@ -112,6 +112,8 @@ export class Children {
   readonly #restartTimers = new Set<Timer>();
   observer: ChildrenObserver | null = null;
   heir: Heir | undefined = undefined;
+  /** None needs another: they are stopped all at once, instead of one after the other (H2). */
+  areIndependent = false;
   #supervision: Supervision = SUPERVISION_DEFAULT;
   #budget = new RestartBudget(SUPERVISION_DEFAULT);
   #isClosed = false;
@@ -248,6 +250,12 @@ export class Children {
   async stopAll({ drain = false }: StopOptions = {}): Promise<void> {
     this.#close();
     this.#isHurried = !drain;
+    if (this.areIndependent) {
+      await Promise.all(
+        Array.from(this.#byId.values(), (record) => this.#stop(record, drain ? { drain } : {})),
+      );
+      return;
+    }
     for (const record of [...this.#byId.values()].reverse()) {
       await this.#stop(record, this.#isHurried ? {} : { drain });
       if (this.#isKilled) return;

@@ -1,5 +1,5 @@
 // Household: which identities of a residents actor have an incarnation, and the mail of those that have none just now.
-// See residents.ts for what it promises to authors (D1 to D5).
+// See residents.ts for what it promises to authors (D1 to D8).
 // H1 An identity has one incarnation at most. Mail goes to it, or is held; held mail is handed over at once, in order, when
 //    the next one is there, so there is never both.
 // H2 Resident, being set up or leaving: all three take a place, of which there are `residentsMax`.
@@ -82,6 +82,7 @@ export class Household implements Door, ChildrenObserver {
     this.#options = options;
     this.#forwarding = forwarding;
     cell.children.observer = this;
+    cell.children.areIndependent = true;
     cell.children.heir = (resident, envelope) => this.#inherit(resident, envelope);
     cell.whenEnding(() => this.#close());
   }

@@ -19,7 +19,8 @@
 // D5 A crash of one identity is its own affair: nobody else is restarted, and no budget is spent.
 // D6 On several threads there is one such actor on each, beside its residents, behind a router by consistent hash: whether
 //    an identity is idle is then always decided on its own thread, with nothing on its way.
-// D7 Messages whose names begin with `$` are its own.
+// D7 When it stops all residents are stopped at once; its own `shutdownMs` must be as long as the slowest of them needs.
+// D8 Messages whose names begin with `$` are its own.
 
 import type { ActorContext, Behaviour, Placement } from '../actor.ts';
 import type { AnyHandler } from '../delivery.ts';

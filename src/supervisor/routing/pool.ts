@@ -65,6 +65,7 @@ export class Pool implements ChildrenObserver {
   open(cell: Cell): void {
     this.#cell = cell;
     cell.children.observer = this;
+    cell.children.areIndependent = true;
     for (const { id } of this.#inOrder) {
       const handle = cell.children.handleOf(id);
       if (handle !== null) this.started(id, handle);

@@ -22,6 +22,7 @@ import {
 } from '../../support/actor-system.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openGate } from '../../support/gate.ts';
+import { openParent } from '../../support/parent.ts';
 
 let stores = 0;
 
@@ -189,6 +190,39 @@ test('a hold and a timer that holds keep an idle identity; another timer does no
   await clock.advance(5_000);
   expect(await view()).toMatchObject({ resident: 0, passivations: 3 });
   expect(system.actors().map(({ path }) => path)).toEqual(['', 'accounts']);
+});
+
+test('a drain handles what has come, for those without a place too', async () => {
+  const system = await openSystem();
+  const parent = openParent(system);
+  stores += 1;
+  const args = { store: String(stores) };
+  const options = { keyOf: 'accountKey', residentsMax: 2 };
+  const accounts = parent.spawn(...residents(accountActor, args, options), { id: 'accounts' });
+  await parent.childStarted('accounts');
+  for (const n of upTo(50)) accounts.tell('write', { account: `account ${n % 10}`, sender: 'test', n });
+  await parent.stopChild('accounts', { drain: true });
+  expect(await settledSums(system)).toMatchObject({ sent: 50, handled: 50 });
+});
+
+test('a stop stops all residents at once, and refuses what waits', async () => {
+  const system = await openSystem();
+  const gate = await openGate(system);
+  const parent = openParent(system);
+  stores += 1;
+  const args = { store: String(stores), gate: gate.address };
+  const accounts = parent.spawn(...residents(accountActor, args, { keyOf: 'accountKey', residentsMax: 5 }), {
+    id: 'accounts',
+  });
+  const looks = upTo(5).map((n) => look(accounts, `slow ${n}`));
+  await Promise.all(looks);
+  const waiting = look(accounts, 'slow 5');
+  await gate.arrived(1); // one of them leaves for it
+  const stopped = parent.stopChild('accounts');
+  await expect(waiting).rejects.toMatchObject({ code: 'actor_terminated' });
+  await gate.arrived(5);
+  gate.open();
+  await stopped;
 });
 
 test('identities are spread over threads by their keys, and each stays on its own', async () => {
