@@ -85,6 +85,8 @@ export interface Surroundings {
   note(text: string): void;
   threadEndedAtMs(thread: number): number | null;
   standsStill(thread: number): boolean;
+  /** Then children are started again without a failure. */
+  readonly areThreadsRetired: boolean;
 }
 
 export class Ledger {
@@ -106,6 +108,10 @@ export class Ledger {
 
   constructor(around: Surroundings) {
     this.#around = around;
+  }
+
+  get areThreadsRetired(): boolean {
+    return this.#around.areThreadsRetired;
   }
 
   get nowMs(): number {
@@ -150,7 +156,8 @@ export class Ledger {
     const earlierOnes = earlier.filter((one) => one.reason?.kind === 'stopped');
     const parent = this.incarnations.get(plan.parent);
     // Its siblings' restarts stop it as well, a slow stop is a kill, and a lost thread may have taken the news along.
-    const isSure = parent?.plan.strategy === 'one_for_one' && plan.stopMs < SHUTDOWN_MS / 2;
+    const isSure =
+      !this.areThreadsRetired && parent?.plan.strategy === 'one_for_one' && plan.stopMs < SHUTDOWN_MS / 2;
     if (isSure && plan.restart === 'transient' && earlierOnes.some((one) => this.#isOn(one.address.thread)))
       this.violate(`${plan.spawn} is transient and was started again after a stop`);
     this.incarnations.set(address.actor, { ...incarnation, reason: null });

@@ -70,12 +70,14 @@ export function runSeed(seed: number, deedsMax = Number.POSITIVE_INFINITY): Prom
     note: () => undefined,
     threadEndedAtMs: () => null,
     standsStill: () => false,
+    areThreadsRetired: isBloated(seed),
   };
   const ledger = new Ledger({
     nowMs: () => around.nowMs(),
     note: (text) => around.note(text),
     threadEndedAtMs: (thread) => around.threadEndedAtMs(thread),
     standsStill: (thread) => around.standsStill(thread),
+    areThreadsRetired: isBloated(seed),
   });
   return simulate(
     seed,
@@ -86,6 +88,7 @@ export function runSeed(seed: number, deedsMax = Number.POSITIVE_INFINITY): Prom
         note: simulation.note,
         threadEndedAtMs: (thread) => threads()[thread]?.diedAtMs ?? null,
         standsStill: (thread) => threads()[thread]?.isPaused === true,
+        areThreadsRetired: isBloated(seed),
       };
       const dice = new Dice(simulation.random);
       const roots = 2 + dice.int(3);
@@ -121,13 +124,23 @@ export function runSeed(seed: number, deedsMax = Number.POSITIVE_INFINITY): Prom
       behaviours: [seed % 4 === 1 ? failing(nodeActor, 0.005) : nodeActor],
       services: () => ({ ledger }) as Partial<ThreadServices> as ThreadServices,
       supervision: { intensity: { restartsMax: 1_000, withinMs: 1 }, backoff: { initialMs: 0, maxMs: 0 } },
-      threads: { spare: seed % 2 === 0, heartbeatMs: 4_000, stuckMs: 9_000 },
+      threads: {
+        spare: seed % 2 === 0,
+        heartbeatMs: isBloated(seed) ? 500 : 4_000,
+        stuckMs: 9_000,
+        retireMs: 5_000,
+      },
       faults: faultsOf(seed),
     },
   ).then((report) => {
     const late = ledger.violations.length > 0 && report.failure === null;
     return late ? { ...report, failure: new Error(ledger.violations.join('\n')) } : report;
   });
+}
+
+/** Threads that are retired: one seed in seven, since it takes a quick heartbeat. */
+function isBloated(seed: number): boolean {
+  return seed % 7 === 0;
 }
 
 /** One seed in three is without deaths and pauses, so that what may only happen by them is seen when it happens alone. */
@@ -137,6 +150,7 @@ function faultsOf(seed: number): Partial<FaultPlan> {
     delivery: { maxMs: seed % 5 === 0 ? 30 : 3, slow: { chance: 0.05, maxMs: 300 } },
     startMaxMs: 100,
     lagChance: 0.05,
+    ...(isBloated(seed) ? { bloatEveryMs: 600 } : {}),
     ...(isCalm ? {} : { deathEveryMs: 400, pauseEveryMs: 500 }),
   };
 }

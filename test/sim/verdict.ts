@@ -131,7 +131,7 @@ function judgeBudget(ledger: Ledger, supervisor: Incarnation, children: readonly
   const windowMs = WITHIN_MS - 2 * AT_ONCE_MS;
   for (const [spawn, incarnations] of Map.groupBy(children, ({ plan }) => plan.spawn)) {
     const starts = incarnations.map(({ startedAtMs }) => startedAtMs);
-    if (mostWithin(starts, windowMs) > restartsMax + 1)
+    if (!ledger.areThreadsRetired && mostWithin(starts, windowMs) > restartsMax + 1)
       ledger.violate(`${spawn} was started more often than its supervisor's intensity allows`);
   }
   if (strategy !== 'one_for_one' || !ledger.isAlive(supervisor.address.actor)) return;

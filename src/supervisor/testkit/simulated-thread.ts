@@ -16,6 +16,8 @@ export class SimulatedThread {
   /** Null as long as it lives. */
   diedAtMs: number | null = null;
   isPaused = false;
+  /** What it reports of its heap. */
+  heapUsedBytes = 0;
   readonly #tasks: (() => void)[] = [];
   readonly #timers = new Set<Timer>();
 

@@ -29,6 +29,8 @@ export interface FaultPlan {
   readonly deathEveryMs: number;
   /** On average a worker thread stands still once in this time: for a while, or until the heartbeat finds it. */
   readonly pauseEveryMs: number;
+  /** On average a worker thread uses up its heap once in this time, as its next report tells: it is retired then. */
+  readonly bloatEveryMs: number;
   /** How likely it is that a step takes a moment while others wait. */
   readonly lagChance: number;
 }
@@ -38,6 +40,7 @@ export const FAULTS_NONE: FaultPlan = {
   startMaxMs: 20,
   deathEveryMs: Number.POSITIVE_INFINITY,
   pauseEveryMs: Number.POSITIVE_INFINITY,
+  bloatEveryMs: Number.POSITIVE_INFINITY,
   lagChance: 0,
 };
 
@@ -50,7 +53,12 @@ export interface SimulationOptions {
   // biome-ignore lint/suspicious/noExplicitAny: behaviours of many protocols.
   readonly behaviours?: readonly Behaviour<any, any>[];
   readonly services?: (thread: number) => ThreadServices;
-  readonly threads?: { readonly spare?: boolean; readonly heartbeatMs?: number; readonly stuckMs?: number };
+  readonly threads?: {
+    readonly spare?: boolean;
+    readonly heartbeatMs?: number;
+    readonly stuckMs?: number;
+    readonly retireMs?: number;
+  };
   /** More steps than that, and the actors keep each other busy without end. */
   readonly stepsMax?: number;
 }
@@ -153,6 +161,7 @@ class World {
     const system = await this.#drive(opening);
     this.#planDeath();
     this.#planPause();
+    this.#planBloat();
     try {
       await this.#drive(scenario(this.#simulation(system)));
     } finally {
@@ -287,7 +296,7 @@ class World {
     });
     joinSystem(thread.runtime, seed, {
       loadBehaviour: this.#loadBehaviour,
-      heapUsedBytes: () => 0,
+      heapUsedBytes: () => thread.heapUsedBytes,
       loopLagMs: () => 0,
       close: async () => undefined,
       exit: () => {
@@ -338,6 +347,14 @@ class World {
     this.#plan(this.#faults.pauseEveryMs, (thread) => {
       const isForEver = this.#random.float() < 0.2;
       this.#pause(thread, isForEver ? Number.POSITIVE_INFINITY : this.#random.float() * PAUSE_MAX_MS);
+    });
+  }
+
+  #planBloat(): void {
+    this.#plan(this.#faults.bloatEveryMs, (thread) => {
+      if (thread === undefined) return;
+      this.#note(`thread ${thread.thread} has used up its heap`);
+      thread.heapUsedBytes = Number.MAX_SAFE_INTEGER;
     });
   }
 
