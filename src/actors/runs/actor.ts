@@ -219,6 +219,7 @@ export const runsActor = actor({
           for (const live of directory.loseHost(address)) lose(live, lostHost(name));
         });
       },
+      host_retiring: ({ address }) => directory.retireHost(address),
       appended: ({ run_id }) => readers.wake(run_id),
       settled: (outcome) => {
         const { run_id, status, reply } = outcome;

@@ -17,6 +17,8 @@ export interface RunHostEntry {
   readonly name: string;
   readonly address: Address;
   liveCount: number;
+  /** Takes no more runs; a successor on another thread announces itself. */
+  isRetiring: boolean;
 }
 
 export class Directory {
@@ -41,11 +43,16 @@ export class Directory {
   }
 
   addHost(name: string, address: Address): void {
-    this.#hosts.set(address.actor, { name, address, liveCount: 0 });
+    this.#hosts.set(address.actor, { name, address, liveCount: 0, isRetiring: false });
   }
 
   hasHost({ actor }: Address): boolean {
     return this.#hosts.has(actor);
+  }
+
+  retireHost({ actor }: Address): void {
+    const host = this.#hosts.get(actor);
+    if (host !== undefined) host.isRetiring = true;
   }
 
   /** Forgets the host; answers the runs that it took with it. */
@@ -54,10 +61,11 @@ export class Directory {
     return [...this.#runs.values()].filter(({ host }) => host.actor === address.actor);
   }
 
-  /** The host with the fewest live runs; undefined while none is ready. */
+  /** The host with the fewest live runs; undefined while none takes any. */
   freestHost(): RunHostEntry | undefined {
     let freest: RunHostEntry | undefined;
     for (const host of this.#hosts.values()) {
+      if (host.isRetiring) continue;
       if (freest === undefined || host.liveCount < freest.liveCount) freest = host;
     }
     return freest;

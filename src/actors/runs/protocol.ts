@@ -235,6 +235,8 @@ export const runs = protocol('runs', {
 
   // Between run hosts and the directory. What must not be missed is a call: its sender hears that it was taken.
   host_ready: call<{ readonly name: string; readonly address: Address }, void>(),
+  /** The host's thread is being left: its runs may finish, new ones go elsewhere. */
+  host_retiring: call<{ readonly address: Address }, void>(),
   /** Events up to `seq` are in the journal: readers may be woken (R2). Missing one is mended by the next. */
   appended: tell<{ readonly run_id: string; readonly seq: number }>(),
   /** The turn is over, its rows and events are saved. */

@@ -1,6 +1,7 @@
 // RunHost: one on each run-host thread. Starts the runs that the directory places here, and the model client they share.
 // O1 Announces itself when it is ready; after a lost thread its successor does the same from the new one.
-// O2 A run whose actor crashes is reported with the reason; the others on this thread do not notice.
+// O2 Tells when its thread is being left, so that no new run is placed on it; those that are live may finish.
+// O3 A run whose actor crashes is reported with the reason; the others on this thread do not notice.
 
 import { type ActorContext, actor, type Behaviour } from '../../supervisor/actor.ts';
 import type { Ref } from '../../supervisor/protocol.ts';
@@ -31,7 +32,11 @@ export const runHostActor = actor({
     await spawnCompletions(context, name, behaviour);
     const client = context.named(completions, clientName(name));
     const live = new Map<string, Ref<typeof run>>();
-    await report(context, () => context.ask(runs, 'host_ready', { name, address: context.address }));
+    const { address } = context;
+    await report(context, () => context.ask(runs, 'host_ready', { name, address }));
+    context.onRetire(() =>
+      context.background(report(context, () => context.ask(runs, 'host_retiring', { address }))),
+    );
 
     return {
       begin: (order) => {
