@@ -26,6 +26,11 @@ export const systemClock: Clock = {
   },
 };
 
+/** Fires again and again without keeping its thread alive: for what only looks on. */
+export function repeatUnreferenced(intervalMs: number, fire: () => void): void {
+  setInterval(fire, intervalMs).unref();
+}
+
 /** ISO 8601 with microseconds and an explicit offset, the form that clients of the wire format know. */
 export function isoTimestamp(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000+00:00');

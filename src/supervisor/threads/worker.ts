@@ -1,7 +1,7 @@
 // Worker: the entry point of a worker thread. It puts up the services of the thread and joins the actor system.
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { systemClock } from '../../std/clock.ts';
+import { repeatUnreferenced, systemClock } from '../../std/clock.ts';
 import { systemRandom } from '../../std/ids.ts';
 import { openLog } from '../../std/log.ts';
 import { Runtime } from '../runtime.ts';
@@ -40,9 +40,10 @@ parentPort?.on('message', () => undefined);
 
 /** How late each tick is, is how late everything on this thread is. */
 function measureLag(): void {
-  const dueMs = systemClock.monotonicMs() + LAG_TICK_MS;
-  systemClock.startTimer(LAG_TICK_MS, () => {
-    lagWorstMs = Math.max(lagWorstMs, systemClock.monotonicMs() - dueMs);
-    measureLag();
+  let lastMs = systemClock.monotonicMs();
+  repeatUnreferenced(LAG_TICK_MS, () => {
+    const nowMs = systemClock.monotonicMs();
+    lagWorstMs = Math.max(lagWorstMs, nowMs - lastMs - LAG_TICK_MS);
+    lastMs = nowMs;
   });
 }
