@@ -1,9 +1,11 @@
 // Link: this thread's end of the channel to one other thread.
-// I1 Frames of one turn go out as one batch (postMessage costs as much for 64 frames as for one).
+// I1 What is sent in one turn goes out in batches of up to BATCH_MESSAGES_MAX (postMessage costs as much for 64 messages as for
+//    one), so that the other thread reads the first while this one still writes the next.
 // I2 At most CREDIT_WINDOW messages are on the wire; further ones wait here, up to HELD_MAX, then they are rejected. Credit
 //    comes back when the other thread has put a message into its actor's mailbox, whose own bound takes over there: a slow
-//    actor fills its mailbox, not the link that it shares with others. Signals, replies and stream items are not held: they
-//    answer what was asked for.
+//    actor fills its mailbox, not the link that it shares with others. Much of it comes back turn by turn: a thread reads
+//    before it handles, so all that is held back would be read at once, and overflow the mailbox of an actor that is quick
+//    enough for it. Signals, replies and stream items are not held: they answer what was asked for.
 // I3 When the other thread is lost, every ask to it fails, everything it asked for is aborted, what it had not settled is
 //    dead-lettered, once.
 // I4 A frame that cannot be cloned is refused by itself; the others of its batch go out.
@@ -15,11 +17,12 @@ import { Mailbox } from '../mailbox.ts';
 import type { Address } from '../protocol.ts';
 import type { Runtime } from '../runtime.ts';
 import { RemoteAsker } from './remote-asker.ts';
-import { type Batch, MAIL, type MailFrame, type Port, portsOf, type SignalFrame } from './wire.ts';
+import { type Batch, MAIL, type MailFrame, type Port, portsOf, type SignalFrame, singly } from './wire.ts';
 
+const BATCH_MESSAGES_MAX = 512;
 const CREDIT_WINDOW = 8_192;
 const HELD_MAX = 65_536;
-/** Credit goes back with the next batch, or on its own when this much has gathered. */
+/** Less credit than this goes back with the next batch; this much does not wait for one, and goes back turn by turn. */
 const CREDIT_RETURN_AT = CREDIT_WINDOW / 4;
 
 /** Mail, or the order to drain an actor, which goes behind the mail that it got before. */
@@ -33,6 +36,8 @@ export class Link implements MailOrigin {
   #port: Port | null;
   #signals: SignalFrame[] = [];
   #mail: MailFrame[] = [];
+  /** Of the next batch. */
+  #mailLength = 0;
   #isFlushing = false;
   #isLost = false;
   /** Ours that the other thread has not received, and not settled yet. */
@@ -41,6 +46,9 @@ export class Link implements MailOrigin {
   /** Theirs: received and settled here, but not reported yet. */
   #toAcknowledge = 0;
   #toSettle = 0;
+  /** Of much credit, what may go back in this turn. */
+  #creditOfTurn = 0;
+  #isReturningCredit = false;
   /** In all, of ours settled there and of theirs received here. */
   #settledThere = 0;
   #receivedFromThere = 0;
@@ -118,7 +126,7 @@ export class Link implements MailOrigin {
   send(frame: MailFrame): void {
     if (this.#isLost) return;
     this.#mail.push(frame);
-    this.#flushSoon();
+    this.#mailAdded();
   }
 
   /** The answer to correlation `correlation` has gone out. */
@@ -131,16 +139,19 @@ export class Link implements MailOrigin {
     if (this.#isLost || this.#port === null) return;
     const hasFrames = this.#signals.length > 0 || this.#mail.length > 0;
     if (!hasFrames && this.#toAcknowledge === 0 && this.#toSettle === 0) return;
+    const isMuch = this.#toAcknowledge >= CREDIT_RETURN_AT;
     const batch: Batch = {
-      received: this.#toAcknowledge,
+      received: isMuch ? this.#creditOfTurn : this.#toAcknowledge,
       settled: this.#toSettle,
       signals: this.#signals,
       mail: this.#mail,
     };
-    this.#toAcknowledge = 0;
+    this.#toAcknowledge -= batch.received;
+    this.#creditOfTurn = 0;
     this.#toSettle = 0;
     this.#signals = [];
     this.#mail = [];
+    this.#mailLength = 0;
     try {
       this.#port.postMessage(batch, batch.signals.flatMap(portsOf));
     } catch {
@@ -187,7 +198,11 @@ export class Link implements MailOrigin {
     const { actor, path } = address;
     const { name, message } = envelope;
     if (envelope.kind === 'tell') {
-      this.send([MAIL.tell, actor, path, name, message]);
+      const last = this.#mail.at(-1);
+      if (last?.[0] === MAIL.tell && last[1] === actor && last[3] === name) {
+        last[4].push(message);
+        this.#mailAdded();
+      } else this.send([MAIL.tell, actor, path, name, [message]]);
       return;
     }
     const correlation = this.#correlationNext;
@@ -215,6 +230,13 @@ export class Link implements MailOrigin {
     }
   }
 
+  /** I1. Until the threads are introduced all of it waits for the port. */
+  #mailAdded(): void {
+    this.#mailLength += 1;
+    if (this.#mailLength >= BATCH_MESSAGES_MAX && this.#port !== null) this.flush();
+    else this.#flushSoon();
+  }
+
   #flushSoon(): void {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
@@ -230,13 +252,26 @@ export class Link implements MailOrigin {
     this.#dispatchHeld();
     for (const frame of batch.signals) this.#onSignal(frame, this);
     for (const frame of batch.mail) this.#take(frame);
-    if (this.#toAcknowledge >= CREDIT_RETURN_AT) this.#flushSoon();
+    if (this.#toAcknowledge >= CREDIT_RETURN_AT) this.#returnCredit();
+  }
+
+  /** I2. One batch a turn, of which the scheduler handles half: all that a link can hold back fits into a mailbox meanwhile. */
+  #returnCredit(): void {
+    if (this.#isReturningCredit) return;
+    this.#isReturningCredit = true;
+    void this.#runtime.scheduler.turn().then(() => {
+      this.#isReturningCredit = false;
+      this.#creditOfTurn = BATCH_MESSAGES_MAX;
+      this.flush();
+      if (this.#toAcknowledge >= CREDIT_RETURN_AT) this.#returnCredit();
+    });
   }
 
   #take(frame: MailFrame): void {
     switch (frame[0]) {
       case MAIL.tell:
-        this.#deliver(frame[1], frame[2], { kind: 'tell', name: frame[3], message: frame[4], origin: this });
+        for (const message of frame[4])
+          this.#deliver(frame[1], frame[2], { kind: 'tell', name: frame[3], message, origin: this });
         return;
       case MAIL.call: {
         const asker = this.#answer(frame[5]);
@@ -323,7 +358,7 @@ export class Link implements MailOrigin {
         this.#refuseSignal(frame);
       }
     }
-    for (const frame of batch.mail) {
+    for (const frame of batch.mail.flatMap(singly)) {
       try {
         port.postMessage({ received: 0, settled: 0, signals: [], mail: [frame] });
       } catch {

@@ -1,5 +1,5 @@
 // Wire: the frames that two threads exchange. Arrays of plain data, so that structured clone is cheap and complete.
-// W1 A batch holds what one turn produced. Its signals are handled before its mail: a stop never waits behind mail.
+// W1 A batch holds what one turn produced, or a part of it. Its signals are handled before its mail.
 // W2 Mail keeps its order per sender and receiver, replies included.
 
 import type { FaultOnWire } from '../../std/errors.ts';
@@ -22,7 +22,8 @@ export const MAIL = {
 } as const;
 
 export type MailFrame =
-  | readonly [typeof MAIL.tell, actor: number, path: string, name: string, message: unknown]
+  // The messages of one name that an actor was told in a row: they share what they have in common.
+  | readonly [typeof MAIL.tell, actor: number, path: string, name: string, messages: unknown[]]
   | readonly [
       typeof MAIL.call,
       actor: number,
@@ -109,6 +110,13 @@ export type SignalFrame =
   | { readonly kind: 'pong'; readonly health: ThreadHealth }
   | { readonly kind: 'shutdown' }
   | { readonly kind: 'goodbye' };
+
+/** The frames that carry one message each of a frame's. */
+export function singly(frame: MailFrame): MailFrame[] {
+  if (frame[0] !== MAIL.tell) return [frame];
+  const [kind, actor, path, name, messages] = frame;
+  return messages.map((message) => [kind, actor, path, name, [message]]);
+}
 
 /** What must be handed over with a signal, not copied. */
 export function portsOf(frame: SignalFrame): Port[] {
