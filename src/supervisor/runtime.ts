@@ -102,7 +102,7 @@ export class Runtime {
     this.random = options.random;
     this.log = options.log;
     this.services = options.services;
-    this.scheduler = new Scheduler(options.executor);
+    this.scheduler = new Scheduler(options.executor, options.clock);
     this.deadlines = new Deadlines(options.clock);
     this.#actorNext = options.thread * ACTORS_PER_THREAD + 1;
   }

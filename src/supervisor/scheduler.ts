@@ -1,9 +1,10 @@
 // Scheduler: decides which actor of a thread runs next, and when the thread's event loop gets a turn.
 // K1 An actor that has work is in the run queue exactly once.
-// K2 A slice handles at most SLICE_MESSAGES of one actor; after TURN_MESSAGES in all timers and sockets have their turn. So a
-//    flooded actor slows itself only, and two actors that ask each other without end do not keep the event loop to
-//    themselves: what a drain leaves of its budget is the next one's, not a new one.
+// K2 A slice handles at most SLICE_MESSAGES of one actor; after TURN_MESSAGES in all, or after TURN_MS, timers and sockets have
+//    their turn. So a flooded actor slows itself only, whatever its messages cost, and two actors that ask each other
+//    without end do not keep the event loop to themselves: what a drain leaves of its budget is the next one's, not a new one.
 
+import type { Clock } from '../std/clock.ts';
 import { Mailbox } from './mailbox.ts';
 
 /** Anything that can be given a slice of the thread. */
@@ -32,18 +33,26 @@ export const threadExecutor: Executor = {
   pick: () => 0,
 };
 
-const SLICE_MESSAGES = 64;
+const SLICE_MESSAGES = 8;
 const TURN_MESSAGES = 256;
+/** Who asks an actor beside a flooded one waits for about this long. */
+const TURN_MS = 2;
 
 export class Scheduler {
   readonly #executor: Executor;
+  readonly #clock: Clock;
   readonly #queue = new Mailbox<Runnable>({ lengthMax: Number.POSITIVE_INFINITY, whenFull: 'reject' });
   #budget = TURN_MESSAGES;
+  #turnBeganMs: number;
+  /** Handled since the clock was last looked at. */
+  #unlooked = 0;
   /** A drain is running, or will. */
   #isDraining = false;
 
-  constructor(executor: Executor) {
+  constructor(executor: Executor, clock: Clock) {
     this.#executor = executor;
+    this.#clock = clock;
+    this.#turnBeganMs = clock.monotonicMs();
   }
 
   schedule(runnable: Runnable): void {
@@ -68,7 +77,7 @@ export class Scheduler {
         return;
       }
       // At least one for each turn in the queue: an actor that finds nothing to do must not make the drain endless.
-      this.#budget -= Math.max(1, runnable.runSlice(Math.min(SLICE_MESSAGES, this.#budget)));
+      this.#charge(Math.max(1, runnable.runSlice(Math.min(SLICE_MESSAGES, this.#budget))));
       runnable.isScheduled = false;
       if (runnable.hasWork) {
         runnable.isScheduled = true;
@@ -80,8 +89,19 @@ export class Scheduler {
 
   readonly #drainAfresh = (): void => {
     this.#budget = TURN_MESSAGES;
+    this.#turnBeganMs = this.#clock.monotonicMs();
+    this.#unlooked = 0;
     this.#drain();
   };
+
+  /** A look at the clock costs as much as a message or two, so it is taken once for several. */
+  #charge(messages: number): void {
+    this.#budget -= messages;
+    this.#unlooked += messages;
+    if (this.#unlooked < SLICE_MESSAGES) return;
+    this.#unlooked = 0;
+    if (this.#clock.monotonicMs() - this.#turnBeganMs >= TURN_MS) this.#budget = 0;
+  }
 
   #next(): Runnable | undefined {
     for (
