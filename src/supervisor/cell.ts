@@ -35,10 +35,10 @@ import type { Runnable } from './scheduler.ts';
 /** Whom a cell tells about its own life; on this thread or on another. */
 export interface ParentHandle {
   readonly thread: number;
-  childStarted(actor: number): void;
-  childEnded(actor: number, reason: TerminationReason): void;
+  childStarted(id: string, actor: number): void;
+  childEnded(id: string, actor: number, reason: TerminationReason): void;
   /** Its thread is being left: it is to be moved. */
-  childRetiring?(actor: number): void;
+  childRetiring?(id: string, actor: number): void;
   /** Takes the mail that an ending child has not come to; it is refused when there is no heir. */
   readonly heir?: Heir | undefined;
 }
@@ -53,7 +53,12 @@ type State =
 type StopHook = (reason: TerminationReason) => void | Promise<void>;
 
 const NO_HANDLERS: HandlerTable = {};
+const STARTING: State = { kind: 'starting' };
+const RUNNING: State = { kind: 'running' };
+const SUSPENDED: State = { kind: 'suspended' };
 const SIGNALS = { lengthMax: Number.POSITIVE_INFINITY, whenFull: 'reject' } as const;
+/** In place of a box until there is something to put into it: most actors wait most of the time, and should be small. */
+const EMPTY = new Mailbox<never>(SIGNALS);
 
 export class Cell implements Runnable, Target, ChildHandle, Owner {
   readonly runtime: Runtime;
@@ -61,7 +66,6 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
   readonly path: string;
   readonly options: ChildOptions;
   readonly parent: ParentHandle;
-  readonly startedAtMs: number;
   isScheduled = false;
   handled = 0;
   /** The name that it is registered under; set by the runtime. */
@@ -70,7 +74,9 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
   receiveTimeout: ReceiveTimeout | null = null;
   /** Calls that are being answered, and other work that was set going and is not done. */
   openWork = 0;
-  #state: State = { kind: 'starting' };
+  /** Since the runtime began: a small integer, where a timestamp would be an object of its own. */
+  readonly #startedAfterMs: number;
+  #state = STARTING;
   #handlers = NO_HANDLERS;
   #lifetime: AbortController | null = null;
   #children: Children | null = null;
@@ -82,10 +88,10 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
   #killTimer: Timer | null = null;
   #watchers: Set<(reason: TerminationReason) => void> | null = null;
   #ending: Set<() => void> | null = null;
-  readonly #mailbox: Mailbox<Envelope>;
+  #mailbox: Mailbox<Envelope> = EMPTY;
   /** Mail that was set aside; null until there is some. */
   #stash: Mailbox<Envelope> | null = null;
-  readonly #signals = new Mailbox<() => void>(SIGNALS);
+  #signals: Mailbox<() => void> = EMPTY;
 
   constructor(runtime: Runtime, actor: number, path: string, options: ChildOptions, parent: ParentHandle) {
     this.runtime = runtime;
@@ -93,12 +99,15 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
     this.path = path;
     this.options = options;
     this.parent = parent;
-    this.startedAtMs = runtime.clock.nowMs();
-    this.#mailbox = new Mailbox(options.mailbox ?? MAILBOX_DEFAULT);
+    this.#startedAfterMs = runtime.clock.nowMs() - runtime.startedAtMs;
   }
 
   get thread(): number {
     return this.runtime.thread;
+  }
+
+  get startedAtMs(): number {
+    return this.runtime.startedAtMs + this.#startedAfterMs;
   }
 
   get address(): Address {
@@ -216,13 +225,13 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
 
   /** Mail waits from now on; signals do not. False when it is not running. */
   suspend(): boolean {
-    if (this.#state.kind === 'running') this.#state = { kind: 'suspended' };
+    if (this.#state.kind === 'running') this.#state = SUSPENDED;
     return this.#state.kind === 'suspended';
   }
 
   resume(): boolean {
     if (this.#state.kind === 'suspended') {
-      this.#state = { kind: 'running' };
+      this.#state = RUNNING;
       if (this.#mailbox.length > 0) this.runtime.scheduler.schedule(this);
     }
     return this.#state.kind === 'running';
@@ -277,6 +286,7 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
   /** Puts it into this cell's own mailbox, or refuses it. */
   receive(envelope: Envelope): boolean {
     this.runtime.counters.sent += 1;
+    if (this.#mailbox === EMPTY) this.#mailbox = this.#newBox();
     if (!this.#admit(this.#mailbox, envelope)) return false;
     this.runtime.scheduler.schedule(this);
     return true;
@@ -287,6 +297,10 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
     this.runtime.counters.sent += 1;
     this.runtime.refuse(this.path, envelope, refusal);
     return false;
+  }
+
+  #newBox(): Mailbox<Envelope> {
+    return new Mailbox(this.options.mailbox ?? MAILBOX_DEFAULT);
   }
 
   #admit(box: Mailbox<Envelope>, envelope: Envelope): boolean {
@@ -316,7 +330,7 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
       this.runtime.refuse(this.path, envelope, 'terminated');
       return;
     }
-    this.#stash ??= new Mailbox(this.#mailbox.policy);
+    this.#stash ??= this.#newBox();
     this.#admit(this.#stash, envelope);
   }
 
@@ -329,6 +343,7 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
   /** Queues a signal (L2); nothing happens once the cell has terminated. */
   signalNow(run: () => void): void {
     if (this.#state.kind === 'terminated') return;
+    if (this.#signals === EMPTY) this.#signals = new Mailbox(SIGNALS);
     this.#signals.push(run);
     this.runtime.scheduler.schedule(this);
   }
@@ -400,8 +415,8 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
     if (typeof handlers !== 'object') throw new Error(`the setup of ${this.path} returned no handlers`);
     const isForwarding = handlers instanceof Forwarding;
     this.#handlers = (isForwarding ? handlers.handlers : handlers) as HandlerTable;
-    this.#state = { kind: 'running' };
-    this.parent.childStarted(this.actor);
+    this.#state = RUNNING;
+    this.parent.childStarted(this.options.id, this.actor);
     if (isForwarding) this.#forward(handlers);
     if (this.#mailbox.length > 0) this.runtime.scheduler.schedule(this);
   }
@@ -479,11 +494,13 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
     const watchers = this.#watchers;
     this.#watchers = null;
     for (const onTerminated of watchers ?? []) onTerminated(reason);
-    this.parent.childEnded(this.actor, reason);
+    this.parent.childEnded(this.options.id, this.actor, reason);
   }
 
   #owner(): ChildrenOwner {
     return {
+      thread: this.thread,
+      path: this.path,
       clock: this.runtime.clock,
       random: this.runtime.random,
       launch: (spec: ChildSpec) => this.runtime.launch(spec, this),
@@ -491,6 +508,7 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
       restarted: () => {
         this.runtime.counters.restarts += 1;
       },
+      signal: (run) => this.signalNow(run),
     };
   }
 }

@@ -13,7 +13,7 @@ import type { Clock, Timer } from '../std/clock.ts';
 import { errorText } from '../std/errors.ts';
 import type { RandomSource } from '../std/ids.ts';
 import type { Behaviour, ChildOptions, StopOptions, Supervision, TerminationReason } from './actor.ts';
-import type { Cell } from './cell.ts';
+import type { Cell, ParentHandle } from './cell.ts';
 import type { Envelope } from './envelope.ts';
 import type { Protocol } from './protocol.ts';
 import { RestartBudget, restartedWith, SUPERVISION_DEFAULT, shouldRestart } from './supervision.ts';
@@ -56,11 +56,15 @@ export interface ChildrenObserver {
 }
 
 export interface ChildrenOwner {
+  readonly thread: number;
+  readonly path: string;
   readonly clock: Clock;
   readonly random: RandomSource;
   launch(spec: ChildSpec): ChildHandle;
   crash(message: string): void;
   restarted(): void;
+  /** Runs it as a message of the owner. */
+  signal(run: () => void): void;
 }
 
 export interface ChildView {
@@ -103,11 +107,12 @@ export const SHUTDOWN_DEFAULT_MS = 5_000;
 
 const PARENT_STOPS = 'its parent is stopping';
 
-export class Children {
+export class Children implements ParentHandle {
   readonly #owner: ChildrenOwner;
+  /** Made once: as part of each child's path it is shared. */
+  readonly #pathPrefix: string;
   /** In start order, which a restart does not change. */
   readonly #byId = new Map<string, Child>();
-  readonly #byActor = new Map<number, Child>();
   readonly #startWaiters = new Map<string, { resolve: () => void; reject: (error: Error) => void }[]>();
   readonly #restartTimers = new Set<Timer>();
   observer: ChildrenObserver | null = null;
@@ -125,6 +130,11 @@ export class Children {
 
   constructor(owner: ChildrenOwner) {
     this.#owner = owner;
+    this.#pathPrefix = owner.path === '' ? '' : `${owner.path}/`;
+  }
+
+  get thread(): number {
+    return this.#owner.thread;
   }
 
   get isEmpty(): boolean {
@@ -156,6 +166,10 @@ export class Children {
       const { actor = null, thread = null } = handle ?? {};
       visit({ id: spec.options.id, actor, thread, restarts, lastFailure });
     }
+  }
+
+  pathOf(id: string): string {
+    return this.#pathPrefix + id;
   }
 
   has(id: string): boolean {
@@ -202,22 +216,33 @@ export class Children {
     return this.#stop(record, options).then(() => this.#forget(record));
   }
 
-  onStarted(actor: number): void {
-    const record = this.#byActor.get(actor);
-    if (record === undefined) return;
+  childStarted(id: string, actor: number): void {
+    this.#owner.signal(() => this.#onStarted(id, actor));
+  }
+
+  childEnded(id: string, actor: number, reason: TerminationReason): void {
+    this.#owner.signal(() => this.#onEnded(id, actor, reason));
+  }
+
+  childRetiring(id: string, actor: number): void {
+    this.#owner.signal(() => this.#onRetiring(id, actor));
+  }
+
+  #onStarted(id: string, actor: number): void {
+    const record = this.#byId.get(id);
+    if (record?.handle?.actor !== actor) return;
     record.isStarted = true;
-    if (record.handle !== null) this.observer?.started(record.spec.options.id, record.handle);
+    this.observer?.started(id, record.handle);
     for (const { resolve } of this.#takeWaiters(record)) resolve();
   }
 
-  onEnded(actor: number, reason: TerminationReason): void {
-    const record = this.#byActor.get(actor);
-    if (record === undefined) return;
-    const thread = record.handle?.thread ?? null;
-    this.#byActor.delete(actor);
+  #onEnded(id: string, actor: number, reason: TerminationReason): void {
+    const record = this.#byId.get(id);
+    if (record?.handle?.actor !== actor) return;
+    const { thread } = record.handle;
     record.handle = null;
     record.isStarted = false;
-    this.observer?.ended(record.spec.options.id);
+    this.observer?.ended(id);
     if (reason.kind === 'crashed' || reason.kind === 'thread_lost') record.lastFailure = reason.message;
     if (record.stopping !== null) {
       record.stopping.timer.cancel();
@@ -237,9 +262,9 @@ export class Children {
   }
 
   /** H6. */
-  onRetiring(actor: number): void {
-    const record = this.#byActor.get(actor);
-    if (record === undefined || record.spec.options.restart === 'temporary') return;
+  #onRetiring(id: string, actor: number): void {
+    const record = this.#byId.get(id);
+    if (record?.handle?.actor !== actor || record.spec.options.restart === 'temporary') return;
     if (this.#isClosed || record.stopping !== null || record.restart !== null) return;
     this.#restartGroup(this.#groupOf(record), 0, { drain: true }).catch((error: unknown) =>
       this.#owner.crash(errorText(error)),
@@ -346,7 +371,6 @@ export class Children {
     const handle = this.#owner.launch(record.spec);
     // Even when its setup failed at once: its end comes as a signal, after this.
     record.handle = handle;
-    this.#byActor.set(handle.actor, record);
     return handle;
   }
 

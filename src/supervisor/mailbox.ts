@@ -11,7 +11,7 @@ export interface MailboxPolicy {
 /** Enough for any burst that an actor can work off within a second; beyond it the sender should know. */
 export const MAILBOX_DEFAULT: MailboxPolicy = { lengthMax: 65_536, whenFull: 'reject' };
 
-const LENGTH_FIRST = 8;
+const LENGTH_FIRST = 4;
 
 export class Mailbox<Item> {
   readonly policy: MailboxPolicy;

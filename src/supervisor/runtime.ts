@@ -74,6 +74,7 @@ export interface RuntimeOptions {
 export class Runtime {
   readonly thread: number;
   readonly clock: Clock;
+  readonly startedAtMs: number;
   readonly random: RandomSource;
   readonly log: Log;
   readonly services: ThreadServices;
@@ -99,6 +100,7 @@ export class Runtime {
   constructor(options: RuntimeOptions) {
     this.thread = options.thread;
     this.clock = options.clock;
+    this.startedAtMs = options.clock.nowMs();
     this.random = options.random;
     this.log = options.log;
     this.services = options.services;
@@ -111,11 +113,11 @@ export class Runtime {
   launch(spec: ChildSpec, parent: Cell): ChildHandle {
     const actor = this.#actorNext;
     this.#actorNext += 1;
-    const path = pathOf(spec.options.id, parent);
+    const path = parent.children.pathOf(spec.options.id);
     const placement = spec.options.placement ?? 'parent';
     const isHere = placement === 'parent' || (placement === 'edge' && this.thread === MAIN_THREAD);
-    if (isHere || this.others === null) return this.startCell(spec, actor, path, parentOf(parent));
-    return this.others.launch(spec, placement, actor, path, parentOf(parent));
+    if (isHere || this.others === null) return this.startCell(spec, actor, path, parent.children);
+    return this.others.launch(spec, placement, actor, path, parent.children);
   }
 
   /** Starts a cell on this thread, for a parent that may be elsewhere. */
@@ -165,7 +167,10 @@ export class Runtime {
 
   refOfChild(handle: ChildHandle, id: string, parent: Cell, owner: Owner | null): ActorRef {
     if (isTarget(handle)) return new ActorRef(handle, this.deadlines, owner);
-    return this.refTo({ thread: handle.thread, actor: handle.actor, path: pathOf(id, parent) }, owner);
+    return this.refTo(
+      { thread: handle.thread, actor: handle.actor, path: parent.children.pathOf(id) },
+      owner,
+    );
   }
 
   refTo(address: Address, owner: Owner | null): ActorRef {
@@ -274,23 +279,9 @@ function inspectorActor(thread: number): number {
   return (thread + 1) * ACTORS_PER_THREAD - 1;
 }
 
-function parentOf(cell: Cell): ParentHandle {
-  return {
-    thread: cell.runtime.thread,
-    childStarted: (actor) => cell.signalNow(() => cell.children.onStarted(actor)),
-    childEnded: (actor, reason) => cell.signalNow(() => cell.children.onEnded(actor, reason)),
-    childRetiring: (actor) => cell.signalNow(() => cell.children.onRetiring(actor)),
-    heir: cell.children.heir,
-  };
-}
-
 /** A cell is, and a child that has no thread yet. */
 function isTarget(handle: ChildHandle): handle is ChildHandle & Target {
   return 'post' in handle;
-}
-
-function pathOf(id: string, parent: Cell): string {
-  return parent.path === '' ? id : `${parent.path}/${id}`;
 }
 
 export function nameOf(spec: ChildSpec): string | null {

@@ -176,7 +176,7 @@ function startRoot(
   const parent: ParentHandle = {
     thread: MAIN_THREAD,
     childStarted: () => start.resolve(),
-    childEnded: (_actor, reason) => {
+    childEnded: (_id, _actor, reason) => {
       start.reject(new Error(reason.kind === 'crashed' ? reason.message : `the root was ${reason.kind}`));
       end.resolve(reason);
     },

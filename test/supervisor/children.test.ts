@@ -24,6 +24,8 @@ class Nursery {
 
   constructor(strategy: SupervisionStrategy, ids: readonly string[], options: Partial<ChildOptions> = {}) {
     this.children = new Children({
+      thread: 0,
+      path: 'nursery',
       clock: this.clock,
       random: { ...seededRandom(1), float: () => 0.5 },
       launch: ({ options: { id } }) => {
@@ -41,6 +43,7 @@ class Nursery {
       },
       crash: (message) => this.log.push(`escalate: ${message}`),
       restarted: () => undefined,
+      signal: (run) => run(),
     });
     this.children.supervise({
       strategy,
@@ -55,15 +58,15 @@ class Nursery {
   }
 
   started(id: string): void {
-    this.children.onStarted(this.#actors.get(id) ?? 0);
+    this.children.childStarted(id, this.#actors.get(id) ?? 0);
   }
 
   ended(id: string, reason: TerminationReason): void {
-    this.children.onEnded(this.#actors.get(id) ?? 0, reason);
+    this.children.childEnded(id, this.#actors.get(id) ?? 0, reason);
   }
 
   retiring(id: string): void {
-    this.children.onRetiring(this.#actors.get(id) ?? 0);
+    this.children.childRetiring(id, this.#actors.get(id) ?? 0);
   }
 
   /** What has happened since the last time. */
@@ -195,6 +198,8 @@ test('a temporary child whose thread is being left may finish', async () => {
 
 test('a child that cannot be placed leaves its id free', () => {
   const children = new Children({
+    thread: 0,
+    path: 'nursery',
     clock: new ManualClock(),
     random: seededRandom(1),
     launch: () => {
@@ -202,6 +207,7 @@ test('a child that cannot be placed leaves its id free', () => {
     },
     crash: () => undefined,
     restarted: () => undefined,
+    signal: (run) => run(),
   });
   expect(() => children.start(child(nobody, undefined, { id: 'a' }))).toThrow('no such place');
   expect(children.has('a')).toBe(false);

@@ -33,6 +33,7 @@ interface Watch {
 }
 
 interface RemoteChild {
+  readonly id: string;
   readonly thread: number;
   readonly parent: ParentHandle;
 }
@@ -119,7 +120,7 @@ export class Remote implements OtherThreads {
     if (thread !== null) return launchOn(thread);
     const pending = new PendingChild(this.#runtime, actor, path, {
       launch: launchOn,
-      ended: (reason) => parent.childEnded(actor, reason),
+      ended: (reason) => parent.childEnded(spec.options.id, actor, reason),
     });
     this.#pending.set(actor, pending);
     return pending;
@@ -142,9 +143,9 @@ export class Remote implements OtherThreads {
     const isDedicated = placement === 'dedicated';
     const order: SpawnOrder = { actor, path, module, exportName, args: spec.args, options, isDedicated };
     if (this.#links.has(thread)) {
-      this.#children.set(actor, { thread, parent });
+      this.#children.set(actor, { id: spec.options.id, thread, parent });
       this.#signal(thread, { kind: 'spawn', order });
-    } else parent.childEnded(actor, { kind: 'thread_lost', message: 'its thread is gone' });
+    } else parent.childEnded(spec.options.id, actor, { kind: 'thread_lost', message: 'its thread is gone' });
     return {
       actor,
       thread,
@@ -233,8 +234,8 @@ export class Remote implements OtherThreads {
     for (const [watch, { thread: watched, onTerminated }] of [...this.#watches]) {
       if (watched === thread && this.#watches.delete(watch)) onTerminated(reason);
     }
-    for (const [actor, { thread: home, parent }] of [...this.#children]) {
-      if (home === thread && this.#children.delete(actor)) parent.childEnded(actor, reason);
+    for (const [actor, { id, thread: home, parent }] of [...this.#children]) {
+      if (home === thread && this.#children.delete(actor)) parent.childEnded(id, actor, reason);
     }
     for (const key of [...this.#watched.keys()]) {
       if (key.startsWith(`${thread}:`)) this.#unwatch(key);
@@ -255,16 +256,20 @@ export class Remote implements OtherThreads {
       case 'kill':
         this.#runtime.cells.get(frame.actor)?.kill();
         return;
-      case 'child_started':
-        this.#children.get(frame.actor)?.parent.childStarted(frame.actor);
+      case 'child_started': {
+        const child = this.#children.get(frame.actor);
+        child?.parent.childStarted(child.id, frame.actor);
         return;
-      case 'child_retiring':
-        this.#children.get(frame.actor)?.parent.childRetiring?.(frame.actor);
+      }
+      case 'child_retiring': {
+        const child = this.#children.get(frame.actor);
+        child?.parent.childRetiring?.(child.id, frame.actor);
         return;
+      }
       case 'child_ended': {
         const child = this.#children.get(frame.actor);
         this.#children.delete(frame.actor);
-        child?.parent.childEnded(frame.actor, frame.reason);
+        child?.parent.childEnded(child.id, frame.actor, frame.reason);
         return;
       }
       case 'placed': {
@@ -319,7 +324,7 @@ export class Remote implements OtherThreads {
     const parent: ParentHandle = {
       thread: link.thread,
       childStarted: () => link.signal({ kind: 'child_started', actor }),
-      childEnded: (_actor, reason) => {
+      childEnded: (_id, _actor, reason) => {
         link.signal({ kind: 'child_ended', actor, reason });
         if (isDedicated) this.#source.giveBack(this.#runtime.thread);
       },

@@ -37,7 +37,7 @@ export class Retirement {
   #leave(guest: Cell): void {
     this.#asked.add(guest);
     if (isTemporary(guest)) guest.stop();
-    else guest.parent.childRetiring?.(guest.actor);
+    else guest.parent.childRetiring?.(guest.options.id, guest.actor);
   }
 }
 
