@@ -81,15 +81,29 @@ export function faultFromWire(wire: FaultOnWire): Fault {
 
 export type FaultMaker = (message: string, options?: FaultOptions) => Fault;
 
-/** Declares the fault codes of one domain; the result has one maker per code. */
+/**
+ * Declares the fault codes of one domain; the result has one maker per code. Without `stack` they do not say where they were
+ * made: for faults that are made at one place each, by the thousand when many askers lose an actor.
+ */
 export function declareFaults<const Codes extends Record<string, FaultKind>>(
   codes: Codes,
+  { stack = true }: { readonly stack?: boolean } = {},
 ): { readonly [Code in keyof Codes]: FaultMaker } {
   const makers: Record<string, FaultMaker> = {};
   for (const [code, kind] of Object.entries(codes)) {
-    makers[code] = (message, options) => new Fault(code, kind, message, options);
+    const make: FaultMaker = (message, options) => new Fault(code, kind, message, options);
+    makers[code] = stack ? make : (message, options) => withoutStack(() => make(message, options));
   }
   return makers as { readonly [Code in keyof Codes]: FaultMaker };
+}
+
+/** To note down the stack takes longer than all else that there is to a fault. */
+function withoutStack(make: () => Fault): Fault {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  const fault = make();
+  Error.stackTraceLimit = stackTraceLimit;
+  return fault;
 }
 
 export function isFault(error: unknown, code?: string): error is Fault {

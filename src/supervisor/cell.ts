@@ -216,10 +216,14 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
   crash(error: unknown): void {
     if (this.isEnding) return;
     const message = errorText(error);
-    this.runtime.log.error(
-      { actor: this.path, error: error instanceof Error ? (error.stack ?? message) : message },
-      'actor crashed',
-    );
+    const fields = {
+      actor: this.path,
+      /** Made when it is written: an actor that crashes often should not pay for lines that nobody asked for. */
+      get error() {
+        return error instanceof Error ? (error.stack ?? message) : message;
+      },
+    };
+    this.runtime.log.error(fields, 'actor crashed');
     this.#end({ kind: 'crashed', message });
   }
 

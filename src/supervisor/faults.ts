@@ -2,7 +2,7 @@
 
 import { declareFaults } from '../std/errors.ts';
 
-export const kernelFaults = declareFaults({
+const CODES = {
   /** No reply within the ask's deadline. */
   ask_timeout: 'timeout',
   /** The target ended before it replied, or had already ended. */
@@ -17,4 +17,6 @@ export const kernelFaults = declareFaults({
   actor_crashed: 'internal',
   /** The message is not of the target's protocol, or cannot cross threads. */
   message_refused: 'internal',
-});
+} as const;
+
+export const kernelFaults = declareFaults(CODES, { stack: false });
