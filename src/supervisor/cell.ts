@@ -135,6 +135,10 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
     return this.#state.kind === 'stopping' || this.#state.kind === 'terminated';
   }
 
+  get isTerminated(): boolean {
+    return this.#state.kind === 'terminated';
+  }
+
   /** Aborted as soon as the cell begins to stop. */
   get signal(): AbortSignal {
     this.#lifetime ??= new AbortController();
@@ -464,12 +468,12 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
   /** L3, L4. Never rejects: a failing hook is logged, the end goes on. */
   async #windDown(reason: TerminationReason, drainsChildren: boolean): Promise<void> {
     if (this.#children !== null) await this.#children.stopAll({ drain: drainsChildren });
-    if (this.#isTerminated()) return;
+    if (this.isTerminated) return;
     // Each child had its own deadline; this one is for what is left.
     const shutdownMs = this.options.shutdownMs ?? SHUTDOWN_DEFAULT_MS;
     this.#killTimer = this.runtime.clock.startTimer(shutdownMs, () => this.kill());
     if (this.#setup !== null) await this.#setup;
-    while (!this.#isTerminated()) {
+    while (!this.isTerminated) {
       const clean = this.#stopHooks?.pop();
       if (clean === undefined) break;
       await this.#runHook(clean, reason);
@@ -483,11 +487,6 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
     } catch (error) {
       this.runtime.log.error({ actor: this.path, error: errorText(error) }, 'a stop hook failed');
     }
-  }
-
-  /** Apart, because the compiler does not know that a kill may come during an await. */
-  #isTerminated(): boolean {
-    return this.#state.kind === 'terminated';
   }
 
   #terminate(reason: TerminationReason): void {

@@ -22,6 +22,8 @@ import { RestartBudget, restartedWith, SUPERVISION_DEFAULT, shouldRestart } from
 export interface ChildHandle {
   readonly actor: number;
   readonly thread: number;
+  /** It has ended, as far as is known here; what is told of its end may be on its way yet. */
+  readonly isTerminated?: boolean;
   stop(): void;
   /** Stops once what has come is done; behind the mail that its parent has sent it. */
   drain(): void;
@@ -98,8 +100,8 @@ interface Stopping {
   readonly done: Promise<void>;
   readonly resolve: () => void;
   isDraining: boolean;
-  /** Ends its patience: with the drain, then with the child. */
-  timer: Timer;
+  /** Ends the patience with it: with the drain, then with the child. Null for one that ended at once, as most do. */
+  timer: Timer | null;
 }
 
 /** Long enough to flush and close; a child that needs longer says so in its options. */
@@ -245,7 +247,7 @@ export class Children implements ParentHandle {
     this.observer?.ended(id);
     if (reason.kind === 'crashed' || reason.kind === 'thread_lost') record.lastFailure = reason.message;
     if (record.stopping !== null) {
-      record.stopping.timer.cancel();
+      record.stopping.timer?.cancel();
       record.stopping.resolve();
       record.stopping = null;
       return;
@@ -300,7 +302,7 @@ export class Children implements ParentHandle {
     for (const { stopping, handle } of [...this.#byId.values()].reverse()) {
       handle?.kill();
       // The end of a child elsewhere comes after the owner's own: nobody would take it.
-      stopping?.timer.cancel();
+      stopping?.timer?.cancel();
       stopping?.resolve();
     }
   }
@@ -382,10 +384,12 @@ export class Children implements ParentHandle {
     }
     const { promise, resolve } = Promise.withResolvers<void>();
     const { handle } = record;
-    const timer = this.#patience(record, drain ? () => this.#stopDraining(record) : () => handle.kill());
-    record.stopping = { done: promise, resolve, isDraining: drain, timer };
+    const stopping: Stopping = { done: promise, resolve, isDraining: drain, timer: null };
+    record.stopping = stopping;
     if (drain) handle.drain();
     else handle.stop();
+    if (record.stopping === stopping && handle.isTerminated !== true)
+      stopping.timer = this.#patience(record, drain ? () => this.#stopDraining(record) : () => handle.kill());
     return promise;
   }
 
@@ -394,7 +398,7 @@ export class Children implements ParentHandle {
     const { handle, stopping } = record;
     if (handle === null || stopping?.isDraining !== true) return;
     stopping.isDraining = false;
-    stopping.timer.cancel();
+    stopping.timer?.cancel();
     stopping.timer = this.#patience(record, () => handle.kill());
     handle.stop();
   }
