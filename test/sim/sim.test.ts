@@ -1,7 +1,8 @@
 // Random trees, random deeds, random faults: 300 seeds a run, each judged by the ledger. More with `npm run sim`.
 
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { runSeed } from './scenario.ts';
+import { DEEDS_MAX, runSeed } from './scenario.ts';
 
 const SEEDS = 300;
 const PART = 50;
@@ -14,6 +15,20 @@ describe('a simulated system keeps its promises, whatever happens to it', () => 
       expect(failure?.message, `replay it with: npm run sim -- --seed ${seed}`).toBeUndefined();
     }
   });
+});
+
+/** Always the same, so that a run that fails fails again; another one by `TEST_SEED=…`. */
+const EXPLORED_FROM = Number(process.env.TEST_SEED ?? 20_261_120);
+
+test(`the model holds for any beginning of any scenario (TEST_SEED=${EXPLORED_FROM})`, async () => {
+  const seeds = fc.integer({ min: 1_000_000, max: 2 ** 31 - 1 });
+  // A failure shrinks to the fewest deeds that still break a promise.
+  const deeds = fc.integer({ min: 1, max: DEEDS_MAX });
+  const holds = fc.asyncProperty(deeds, seeds, async (count, seed) => {
+    const { failure } = await runSeed(seed, count);
+    expect(failure?.message, `replay: npm run sim -- --seed ${seed} --deeds ${count}`).toBeUndefined();
+  });
+  await fc.assert(holds, { seed: EXPLORED_FROM, numRuns: 150 });
 });
 
 test('the same seed gives the same trace, byte for byte, and another seed another', async () => {
