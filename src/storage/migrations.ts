@@ -15,7 +15,31 @@ export interface Migration {
 
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, summary: 'tables, journals and full texts, all of them empty', migrate() {} },
+  {
+    version: 2,
+    summary: 'a run says what it was accepted for, and how often it was resumed',
+    migrate: runOrigins,
+  },
 ];
+
+/** Runs are kept for two hours, so that one commit can hold them all. */
+function runOrigins(tx: Transaction, declarations: Declarations): void {
+  type Before = { readonly isDetached: boolean; readonly user_id: string; readonly createdAtMs: number };
+  type After = Omit<Before, 'isDetached'> & { readonly origin: 'stream' | 'chat'; readonly resumes: number };
+  const isListed = (run: Before | After): boolean =>
+    'isDetached' in run ? run.isDetached : run.origin === 'stream';
+  const records = declarations.table<
+    Before | After,
+    { byUser: (run: Before | After) => readonly [string, number] | null }
+  >({
+    name: 'runs',
+    indexes: { byUser: (run) => (isListed(run) ? [run.user_id, run.createdAtMs] : null) },
+  });
+  for (const { key, value } of [...tx.range(records)]) {
+    const { isDetached, ...run } = value as Before;
+    tx.put(records, key, { ...run, origin: isDetached ? 'stream' : 'chat', resumes: 0 });
+  }
+}
 
 const VERSION_KEY = 'version';
 

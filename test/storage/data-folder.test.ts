@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sha256Hex } from '../../src/std/hashes.ts';
 import { identityOf } from '../../src/storage/lock-holder.ts';
+import { latestVersionOf, MIGRATIONS } from '../../src/storage/migrations.ts';
 import { openStorage } from '../../src/storage/storage.ts';
 import { folderOfThisTest, startHolder, storageOfThisTest } from '../support/storage.ts';
 
@@ -142,7 +143,7 @@ describe('a data folder', () => {
     const opened = openStorage({ directory, primary: true });
     await expect(opened).rejects.toMatchObject({
       code: 'storage_newer_version',
-      details: { version: 99, latestVersion: 1 },
+      details: { version: 99, latestVersion: latestVersionOf(MIGRATIONS) },
     });
     expect(await everythingIn(directory)).toEqual(before);
   });

@@ -1,10 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { openRunStore } from '../../src/actors/runs/store.ts';
 import type { Storage } from '../../src/storage/contract.ts';
-import { MIGRATIONS, type Migration } from '../../src/storage/migrations.ts';
+import { latestVersionOf, MIGRATIONS, type Migration } from '../../src/storage/migrations.ts';
 import { openMigrated, openStorage } from '../../src/storage/storage.ts';
 import { folderOfThisTest } from '../support/storage.ts';
+
+const LATEST = latestVersionOf(MIGRATIONS);
 
 interface Person {
   readonly name: string;
@@ -15,7 +18,7 @@ const peopleOf = (storage: Storage) => storage.table<Person>({ name: 'people' })
 
 function nicknames(fails = false): Migration {
   return {
-    version: 2,
+    version: LATEST + 1,
     summary: 'everyone has a nickname',
     migrate(tx, declarations) {
       const people = declarations.table<Person>({ name: 'people' });
@@ -40,13 +43,13 @@ const versionIn = async (directory: string): Promise<unknown> =>
 describe('a migration', () => {
   test('changes the rows once, and the folder says its version afterwards', async () => {
     const directory = await folderWithPeople();
-    expect(await versionIn(directory)).toEqual({ version: 1 });
+    expect(await versionIn(directory)).toEqual({ version: LATEST });
     for (let start = 0; start < 2; start += 1) {
       const storage = await openMigrated({ directory, primary: true }, [...MIGRATIONS, nicknames()]);
       expect(peopleOf(storage).get(1)).toEqual({ name: 'ada', nick: 'a' });
       await storage.close();
     }
-    expect(await versionIn(directory)).toEqual({ version: 2 });
+    expect(await versionIn(directory)).toEqual({ version: LATEST + 1 });
   });
 
   test('that fails leaves the version before it, and the folder free', async () => {
@@ -66,9 +69,34 @@ describe('a migration', () => {
       code: 'storage_newer_version',
     });
 
-    await writeFile(join(directory, 'version.json'), JSON.stringify({ version: 1 }));
+    await writeFile(join(directory, 'version.json'), JSON.stringify({ version: LATEST }));
     await expect(openStorage({ directory, primary: true })).rejects.toMatchObject({
       code: 'storage_newer_version',
     });
   });
+});
+
+test('the second one tells listed runs from blocking chats, and keeps the list', async () => {
+  const directory = await folderOfThisTest();
+  const before = await openMigrated({ directory, primary: true }, MIGRATIONS.slice(0, 1));
+  const run = { user_id: 'ada', createdAtMs: 1, status: 'running', updatedAtMs: 1 };
+  type OldRun = typeof run & { readonly isDetached: boolean };
+  const old = before.table<OldRun, { byUser: (record: OldRun) => readonly [string, number] | null }>({
+    name: 'runs',
+    indexes: {
+      byUser: (record) => (record.isDetached ? [record.user_id, record.createdAtMs] : null),
+    },
+  });
+  await before.write('flushed', (tx) => {
+    tx.put(old, 'a', { ...run, isDetached: true });
+    tx.put(old, 'b', { ...run, isDetached: false });
+  });
+  await before.close();
+
+  const storage = await openStorage({ directory, primary: true });
+  const { records } = openRunStore(storage);
+  expect(records.get('a')).toEqual({ ...run, origin: 'stream', resumes: 0 });
+  expect(records.get('b')).toEqual({ ...run, origin: 'chat', resumes: 0 });
+  expect(Array.from(records.by('byUser'), ({ key }) => key)).toEqual(['a']);
+  await storage.close();
 });

@@ -9,6 +9,7 @@ import { providerFaults } from '../providers/protocol.ts';
 import { type AgentActivity, agentStatus } from './agent-status.ts';
 import { Directory, type LiveRun, type RunHostEntry } from './directory.ts';
 import { sweepExpired } from './expiry.ts';
+import { Outcomes } from './outcomes.ts';
 import {
   type ChatReply,
   type ChatRequest,
@@ -16,6 +17,7 @@ import {
   RUNS_LIVE_MAX,
   type RunError,
   type RunOrder,
+  type RunOrigin,
   type RunOutcome,
   runFaults,
   runHost,
@@ -24,7 +26,7 @@ import {
   STOP_GRACE_MS,
 } from './protocol.ts';
 import { Readers } from './readers.ts';
-import { type LostEnd, recoverRun, settleRecord } from './recovery.ts';
+import { type LostEnd, recoverRun, settleRecord, storedOutcome } from './recovery.ts';
 import { EphemeralSessions } from './sessions.ts';
 import { openRunStore, type RunRecord } from './store.ts';
 import { entryOf, hasContent } from './view.ts';
@@ -48,7 +50,10 @@ export const runsActor = actor({
     const store = openRunStore(context.services.storage);
     const directory = new Directory();
     const readers = new Readers(store);
+    const outcomes = new Outcomes();
     const sessions = new EphemeralSessions();
+    /** Jobs whose records are being written. */
+    const launching = new Map<string, Promise<RunOrder>>();
     let activity: AgentActivity = { status: 'idle', task: null };
     let isDraining = false;
     let onIdle: (() => void) | null = null;
@@ -74,15 +79,15 @@ export const runsActor = actor({
       if (record === undefined || directory.beginSettling(runId) === undefined) return;
       settle(runId, async () => {
         const status = await recoverRun(context, store, record, { status: 'failed', reason });
-        return { run_id: runId, status, reply: null, error: { code: 'run_lost', message: reason } };
+        return storedOutcome(store, record, status);
       });
     };
 
     const finish = (outcome: RunOutcome): void => {
-      const live = directory.remove(outcome.run_id);
+      directory.remove(outcome.run_id);
       readers.wake(outcome.run_id);
       activity = { status: outcome.status === 'done' ? 'complete' : outcome.status, task: null };
-      live?.onSettled?.(outcome);
+      outcomes.settle(outcome);
       if (directory.liveCount === 0) onIdle?.();
     };
 
@@ -99,8 +104,8 @@ export const runsActor = actor({
     const admit = async (
       request: ChatRequest,
       userId: string,
-      isDetached: boolean,
-      onSettled: LiveRun['onSettled'],
+      origin: RunOrigin,
+      runId = context.random.hex(RUN_ID_DIGITS),
     ): Promise<RunOrder> => {
       if (!hasContent(request)) throw runFaults.message_required('message is required');
       assertSessionId(request.session_id);
@@ -110,26 +115,27 @@ export const runsActor = actor({
       }
       const nowMs = context.clock.nowMs();
       const order: RunOrder = {
-        run_id: context.random.hex(RUN_ID_DIGITS),
+        run_id: runId,
         user_id: userId,
         session_id: request.session_id || context.random.uuid(),
         request,
         acceptedAtMs: nowMs,
         earlier:
           request.session_id && request.use_memory === false ? sessions.turns(request.session_id, nowMs) : [],
+        journaledSeq: 0,
+        steers: [],
       };
       const live: LiveRun = {
         runId: order.run_id,
         sessionId: order.session_id,
         userId,
         host: host.address,
-        onSettled,
       };
       // Before the record is written: whoever asks for the run from now on finds it.
       directory.add(live);
       try {
         await context.services.storage.write('flushed', (tx) =>
-          tx.put(store.records, order.run_id, recordOf(order, isDetached)),
+          tx.put(store.records, order.run_id, recordOf(order, origin)),
         );
       } catch (error) {
         directory.remove(order.run_id);
@@ -164,7 +170,7 @@ export const runsActor = actor({
 
     return {
       start: async ({ user_id, ...request }) => {
-        const { run_id } = await admit(request, user_id, true, null);
+        const { run_id } = await admit(request, user_id, 'stream');
         return { run_id };
       },
       tail: async function* ({ run_id, after, user_id }, { signal }) {
@@ -175,10 +181,9 @@ export const runsActor = actor({
         }
         yield* readers.follow(run_id, after ?? 0, () => directory.find(run_id) !== undefined, signal);
       },
-      chat: async ({ user_id, ...request }) => {
-        const settled = Promise.withResolvers<RunOutcome>();
-        await admit(request, user_id, false, settled.resolve);
-        return replyOf(await settled.promise);
+      chat: async ({ user_id, ...request }, { signal }) => {
+        const { run_id } = await admit(request, user_id, 'chat');
+        return replyOf(await outcomes.wait(run_id, signal));
       },
       list: ({ user_id, limit }) => {
         const bounds = { start: [user_id, Number.MAX_SAFE_INTEGER], end: [user_id], reverse: true } as const;
@@ -213,6 +218,20 @@ export const runsActor = actor({
         return { run_id, steer_accepted: true };
       },
       agent_status: () => agentStatus(context, activity, directory.sessionCount),
+      launch: async ({ run_id, user_id, request, origin }) => {
+        if (store.records.has(run_id)) return {};
+        const launch = launching.get(run_id) ?? admit(request, user_id, origin, run_id);
+        launching.set(run_id, launch);
+        await launch.finally(() => launching.delete(run_id));
+        return {};
+      },
+      outcome: ({ run_id, user_id }, { signal }) => {
+        const record = ownRecord(run_id, user_id);
+        if (record === undefined) throw runFaults.run_not_found('Unknown run');
+        return record.status === 'running'
+          ? outcomes.wait(run_id, signal)
+          : storedOutcome(store, record, record.status);
+      },
       host_ready: ({ name, address }) => {
         directory.addHost(name, address);
         context.watch(address, () => {
@@ -264,15 +283,16 @@ async function recoverAll(context: ActorContext, store: ReturnType<typeof openRu
 
 function recordOf(
   { run_id, user_id, session_id, request, acceptedAtMs }: RunOrder,
-  isDetached: boolean,
+  origin: RunOrigin,
 ): RunRecord {
   return {
     run_id,
     user_id,
     session_id,
-    isDetached,
+    origin,
     status: 'running',
     request,
+    resumes: 0,
     createdAtMs: acceptedAtMs,
     updatedAtMs: acceptedAtMs,
   };

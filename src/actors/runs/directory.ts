@@ -1,16 +1,12 @@
-// Directory: the live runs as the edge knows them. Pure bookkeeping, no I/O: which run is where, which host is free, who
-// waits for an answer.
+// Directory: the live runs as the edge knows them. Pure bookkeeping, no I/O: which run is where, which host is free.
 
 import type { Address } from '../../supervisor/protocol.ts';
-import type { RunOutcome } from './protocol.ts';
 
 export interface LiveRun {
   readonly runId: string;
   readonly sessionId: string;
   readonly userId: string;
   readonly host: Address;
-  /** Someone waits for the whole answer (blocking chat). */
-  readonly onSettled: ((outcome: RunOutcome) => void) | null;
 }
 
 export interface RunHostEntry {

@@ -3,6 +3,7 @@
 import type { Exhibit } from '../tools/protocol.ts';
 
 export type StatusPhase =
+  | 'queued'
   | 'recalling'
   | 'composing'
   | 'thinking'

@@ -35,6 +35,9 @@ export const AGENT_NAME_DEFAULT = 'AgentX';
 export const RUN_STATUSES = ['running', 'done', 'failed', 'cancelled'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
+/** What a run was accepted for: a stream that may be attached to and is listed, a blocking chat, a background job. */
+export type RunOrigin = 'stream' | 'chat' | 'job';
+
 /** Of one user, in the list. */
 export const RUNS_LISTED_MAX = 50;
 export const STEERS_PENDING_MAX = 10;
@@ -134,6 +137,18 @@ export interface RunOrder {
   readonly acceptedAtMs: number;
   /** Earlier turns of a conversation that is not stored (`use_memory: false`). */
   readonly earlier: readonly EphemeralTurn[];
+  /** The number of the last event that is in the journal already; the run goes on from there. */
+  readonly journaledSeq: number;
+  /** Accepted and journaled before the run begins; folded in like those that come later. */
+  readonly steers: readonly Steer[];
+}
+
+/** A message that was sent into a turn. */
+export interface Steer {
+  readonly id: string;
+  readonly message: string;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
 }
 
 export interface EphemeralTurn {
@@ -231,6 +246,28 @@ export const runs = protocol('runs', {
       }),
       active_sessions: Type.Integer(),
     }),
+  }),
+
+  // Between actors only.
+  /** Accepts a run under a given id (16 hex digits) that nobody lists. Asked again for a known run it changes nothing. */
+  launch: call<
+    {
+      readonly run_id: string;
+      readonly user_id: string;
+      readonly request: ChatRequest;
+      readonly origin: 'job';
+    },
+    Record<string, never>
+  >({
+    faults: {
+      message_required: runFaults.message_required,
+      session_id_invalid: runFaults.session_id_invalid,
+      runs_full: runFaults.runs_full,
+    },
+  }),
+  /** Answers when the run is settled: give it a long deadline. The answer to a settled run comes from its journal. */
+  outcome: call<{ readonly run_id: string; readonly user_id: string }, RunOutcome>({
+    faults: { run_not_found: runFaults.run_not_found },
   }),
 
   // Between run hosts and the directory. What must not be missed is a call: its sender hears that it was taken.

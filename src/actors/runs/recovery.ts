@@ -4,8 +4,8 @@
 import { isFault } from '../../std/errors.ts';
 import type { ActorContext } from '../../supervisor/actor.ts';
 import { conversations, type NewRow } from '../conversations/protocol.ts';
-import type { RunStatus } from './protocol.ts';
-import { type LostRun, settleLostRun } from './settlement.ts';
+import type { RunOutcome, RunStatus } from './protocol.ts';
+import { type LostRun, outcomeOf, settleLostRun } from './settlement.ts';
 import type { RunRecord, RunStore } from './store.ts';
 
 const CHANNEL_DEFAULT = '_default';
@@ -57,6 +57,15 @@ export function settleRecord(
     if (record?.status !== 'running') return;
     tx.put(store.records, runId, { ...record, status, updatedAtMs: context.clock.nowMs() });
   });
+}
+
+/** How a run that is settled ended, from its journal. */
+export function storedOutcome(
+  store: RunStore,
+  record: RunRecord,
+  status: Exclude<RunStatus, 'running'>,
+): RunOutcome {
+  return outcomeOf(record, status, readAll(store, record.run_id));
 }
 
 function readAll(store: RunStore, runId: string): readonly (readonly [string, string])[] {

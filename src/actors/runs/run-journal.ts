@@ -14,25 +14,31 @@ export class RunJournal {
   readonly #journals: Journals<JournaledEvent>;
   readonly #publish: (seq: number) => void;
   readonly #onFailed: (error: unknown) => void;
-  #seqSaid = 0;
-  #seqPublished = 0;
+  #seqSaid: number;
+  #seqPublished: number;
   #pending: JournaledEvent[] = [];
   #pendingChars = 0;
   /** The commit that is under way. */
   #commit: Promise<void> | null = null;
   #hasFailed = false;
 
-  /** `publish` hears of each commit: everything up to that number can be read. `onFailed` ends the run. */
+  /**
+   * `publish` hears of each commit: everything up to that number can be read. `onFailed` ends the run. What is said goes on
+   * behind `journaledSeq`, the last number that another writer gave.
+   */
   constructor(
     run: string,
     journals: Journals<JournaledEvent>,
     publish: (seq: number) => void,
     onFailed: (error: unknown) => void,
+    journaledSeq = 0,
   ) {
     this.#run = run;
     this.#journals = journals;
     this.#publish = publish;
     this.#onFailed = onFailed;
+    this.#seqSaid = journaledSeq;
+    this.#seqPublished = journaledSeq;
   }
 
   readonly say: Say = (event, payload) => this.#append(event, payload);

@@ -33,12 +33,13 @@ export const runActor = actor({
   setup: (context: ActorContext<typeof run>, { order, completions: completionsRef }: RunArguments) => {
     const { run_id } = order;
     const cancellation = new AbortController();
-    const steering = new Steering();
+    const steering = new Steering(order.steers);
     const journal = new RunJournal(
       run_id,
       openRunStore(context.services.storage).journals,
       (seq) => context.tell(runs, 'appended', { run_id, seq }),
       (error) => context.background(Promise.reject(error)),
+      order.journaledSeq,
     );
     const scope: TurnScope = {
       context,

@@ -3,8 +3,8 @@
 // S2 A journal that says `done` was finished, whatever was lost after it; one without an end gets one, with the reason.
 
 import type { NewRow } from '../conversations/protocol.ts';
-import { EXHIBIT_TOOL, type JournaledEvent, type RunEvents } from './events.ts';
-import { AGENT_NAME_DEFAULT, type RunStatus } from './protocol.ts';
+import { type DoneEvent, EXHIBIT_TOOL, type JournaledEvent, type RunEvents } from './events.ts';
+import { AGENT_NAME_DEFAULT, type ChatReply, type RunOutcome, type RunStatus } from './protocol.ts';
 import type { RunRecord } from './store.ts';
 import { Transcript } from './transcript.ts';
 
@@ -36,8 +36,59 @@ export function settleLostRun({ record, events, end, nowMs }: LostRun): Settleme
   return { status: 'failed', rows, lastEvents: [error, ...close] };
 }
 
-/** The transcript as far as the journal tells it. */
+/** How a settled run ended, as its actor would have reported it. */
+export function outcomeOf(
+  record: RunRecord,
+  status: Settlement['status'],
+  events: readonly JournaledEvent[],
+): RunOutcome {
+  const { run_id } = record;
+  const error = lastOf(events, 'error');
+  const done = lastOf(events, 'done');
+  return {
+    run_id,
+    status,
+    reply: done === null ? null : replyOf(record, events, done),
+    error:
+      status === 'failed'
+        ? { code: error?.code ?? 'run_failed', message: error?.error ?? 'The turn failed' }
+        : null,
+  };
+}
+
+function replyOf(record: RunRecord, events: readonly JournaledEvent[], done: DoneEvent): ChatReply {
+  const { answer } = transcriptOf(record, events);
+  const tokens = done.tokens_input + done.tokens_output;
+  return {
+    task_id: done.task_id,
+    status: 'complete',
+    response: answer,
+    answer,
+    thinking: done.thinking,
+    has_thinking: done.has_thinking,
+    session_id: record.session_id,
+    reasoning_trace: 0,
+    reasoning_steps: 0,
+    tokens_used: tokens,
+    total_tokens: tokens,
+    total_time_ms: done.total_time_ms,
+  };
+}
+
+function lastOf<Name extends keyof RunEvents>(
+  events: readonly JournaledEvent[],
+  name: Name,
+): RunEvents[Name] | null {
+  const event = events.findLast(([said]) => said === name);
+  return event === undefined ? null : (JSON.parse(event[1]) as RunEvents[Name]);
+}
+
 function rowsOf(record: RunRecord, events: readonly JournaledEvent[], nowMs: number): readonly NewRow[] {
+  return transcriptOf(record, events).rows(nowMs, { interrupted: true, agent_name: AGENT_NAME_DEFAULT });
+}
+
+/** The transcript as far as the journal tells it. */
+function transcriptOf(record: RunRecord, events: readonly JournaledEvent[]): Transcript {
   const transcript = new Transcript(record.request, record.createdAtMs);
   const calls = new Map<string, RunEvents['tool_call']>();
   let text = '';
@@ -100,5 +151,5 @@ function rowsOf(record: RunRecord, events: readonly JournaledEvent[], nowMs: num
     }
   }
   transcript.wrote(text);
-  return transcript.rows(nowMs, { interrupted: true, agent_name: AGENT_NAME_DEFAULT });
+  return transcript;
 }

@@ -1,18 +1,18 @@
 // Steering: messages that a user sends into a running turn, between their acceptance and the boundary that folds them in.
 // E1 A steer that was accepted is folded in: the turn closes this in the same breath in which it finds none waiting.
 
-import { runFaults, STEERS_PENDING_MAX, STEERS_PER_TURN_MAX } from './protocol.ts';
-
-export interface Steer {
-  readonly id: string;
-  readonly message: string;
-  readonly atMs: number;
-}
+import { runFaults, STEERS_PENDING_MAX, STEERS_PER_TURN_MAX, type Steer } from './protocol.ts';
 
 export class Steering {
-  #pending: Steer[] = [];
-  #acceptedCount = 0;
+  #pending: Steer[];
+  #acceptedCount: number;
   #isClosed = false;
+
+  /** `accepted`: what was sent into the turn before it began. */
+  constructor(accepted: readonly Steer[] = []) {
+    this.#pending = [...accepted];
+    this.#acceptedCount = accepted.length;
+  }
 
   /** @throws run_not_active, steers_full */
   accept(steer: Steer): void {

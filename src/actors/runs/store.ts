@@ -2,16 +2,18 @@
 
 import type { Journals, Storage, Table } from '../../storage/contract.ts';
 import type { JournaledEvent } from './events.ts';
-import type { ChatRequest, RunStatus } from './protocol.ts';
+import type { ChatRequest, RunOrigin, RunStatus } from './protocol.ts';
 
 export interface RunRecord {
   readonly run_id: string;
   readonly user_id: string;
   readonly session_id: string;
-  /** Detached runs are listed, blocking chats are not. */
-  readonly isDetached: boolean;
+  /** Streams are listed; blocking chats and jobs are not. */
+  readonly origin: RunOrigin;
   readonly status: RunStatus;
   readonly request: ChatRequest;
+  /** How often it was taken up again after its actor was lost. */
+  readonly resumes: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 }
@@ -33,7 +35,7 @@ export function openRunStore(storage: Storage): RunStore {
       name: 'runs',
       indexes: {
         byStatus: (record) => [record.status === 'running' ? 'running' : 'settled', record.updatedAtMs],
-        byUser: (record) => (record.isDetached ? [record.user_id, record.createdAtMs] : null),
+        byUser: (record) => (record.origin === 'stream' ? [record.user_id, record.createdAtMs] : null),
       },
     }),
     journals: storage.journals<JournaledEvent>('run-events'),

@@ -5,7 +5,7 @@
 import type { FinishReason, ModelMessage } from '../providers/protocol.ts';
 import type { ToolCaller, ToolDescription } from '../tools/protocol.ts';
 import { callModel, type ModelAnswer } from './model-call.ts';
-import type { Steer } from './steering.ts';
+import type { Steer } from './protocol.ts';
 import { splitThinking } from './think-tags.ts';
 import { runTools } from './tool-round.ts';
 import { addNote, type RoutedTurn } from './turn-scope.ts';

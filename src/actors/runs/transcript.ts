@@ -5,8 +5,7 @@
 
 import type { NewRow } from '../conversations/protocol.ts';
 import type { ToolResult } from '../tools/protocol.ts';
-import type { ChatRequest } from './protocol.ts';
-import type { Steer } from './steering.ts';
+import type { ChatRequest, Steer } from './protocol.ts';
 import { splitThinking } from './think-tags.ts';
 
 const TOOL_RESULT_STORED_CHARS_MAX = 2_000;

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from 'vitest';
 import { Directory, type LiveRun } from '../../../src/actors/runs/directory.ts';
-import { STEERS_PENDING_MAX, STEERS_PER_TURN_MAX } from '../../../src/actors/runs/protocol.ts';
+import { STEERS_PENDING_MAX, STEERS_PER_TURN_MAX, type Steer } from '../../../src/actors/runs/protocol.ts';
 import { EphemeralSessions } from '../../../src/actors/runs/sessions.ts';
-import { type Steer, Steering } from '../../../src/actors/runs/steering.ts';
+import { Steering } from '../../../src/actors/runs/steering.ts';
 import type { Address } from '../../../src/supervisor/protocol.ts';
 
 describe('the directory', () => {
@@ -14,7 +14,6 @@ describe('the directory', () => {
     sessionId,
     userId: 'ada',
     host: address(host),
-    onSettled: null,
   });
 
   test('places a run where the fewest are', () => {

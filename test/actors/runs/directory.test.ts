@@ -8,7 +8,7 @@ test('a host whose thread is being left takes no more runs; its successor does',
   const directory = new Directory();
   directory.addHost('run-1', here(1));
   directory.addHost('run-2', here(2));
-  const run = { sessionId: 's', userId: 'u', onSettled: null };
+  const run = { sessionId: 's', userId: 'u' };
   directory.add({ ...run, runId: 'a', host: here(2) });
   directory.retireHost(here(1));
   expect(directory.freestHost()?.name).toBe('run-2');
@@ -21,7 +21,7 @@ test('a host whose thread is being left takes no more runs; its successor does',
 test('the runs of a host that is being left are still found, and are lost with it', () => {
   const directory = new Directory();
   directory.addHost('run-1', here(1));
-  directory.add({ runId: 'a', sessionId: 's', userId: 'u', onSettled: null, host: here(1) });
+  directory.add({ runId: 'a', sessionId: 's', userId: 'u', host: here(1) });
   directory.retireHost(here(1));
   expect(directory.find('a')).toBeDefined();
   expect(directory.loseHost(here(1)).map(({ runId }) => runId)).toEqual(['a']);
