@@ -2,13 +2,15 @@
 // truth, and is read again after every write.
 
 import { sealer } from '../../std/sealing.ts';
+import { fits } from '../../std/validation.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import '../services.ts';
+import { createFollowers } from './followers.ts';
 import { loadKey } from './key-file.ts';
 import { config, configFaults } from './protocol.ts';
 import { SETTING_KEYS, type SettingKey, type Settings, settings } from './settings.ts';
 import { type SettingsStore, settingsStore } from './store.ts';
-import { readSetting, readUpdate } from './update.ts';
+import { type Changes, readSetting, readUpdate } from './update.ts';
 import { viewOf } from './view.ts';
 
 export interface ConfigArgs {
@@ -26,6 +28,7 @@ export const configActor = actor({
     const store = settingsStore(context.services.storage, sealer(await loadKey(args.keyFile)));
     await seed(store, args.environment, context);
     let effective = load(store, context);
+    const followers = createFollowers();
 
     return {
       view: () => viewOf(effective),
@@ -40,15 +43,30 @@ export const configActor = actor({
             },
           );
         }
+        await change(update.changes);
         const updated = [...update.changes.keys()];
-        if (updated.length > 0) {
-          await store.save(update.changes);
-          effective = load(store, context);
-        }
         return { status: 'ok', message: sentenceOn(updated), updated };
       },
       settings: () => effective,
+      async assign(values) {
+        const changes = new Map(Object.entries(values)) as unknown as Map<SettingKey, unknown>;
+        for (const [key, value] of changes) {
+          if (!fits(settings[key].schema, value)) {
+            throw configFaults.config_invalid(`${key} must be ${settings[key].expected}`);
+          }
+        }
+        await change(changes);
+        return {};
+      },
+      changes: (_message, { signal }) => followers.follow(signal),
     };
+
+    async function change(changes: Changes): Promise<void> {
+      if (changes.size === 0) return;
+      await store.save(changes);
+      effective = load(store, context);
+      followers.publish([...changes.keys()]);
+    }
   },
 });
 

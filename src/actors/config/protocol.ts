@@ -5,10 +5,10 @@
 
 import { declareFaults } from '../../std/errors.ts';
 import { Type } from '../../std/schema.ts';
-import { call, protocol } from '../../supervisor/protocol.ts';
-import type { Settings } from './settings.ts';
+import { call, protocol, stream } from '../../supervisor/protocol.ts';
+import type { SettingKey, Settings } from './settings.ts';
 
-export type { Settings } from './settings.ts';
+export type { SettingKey, Settings } from './settings.ts';
 
 export const configFaults = declareFaults({ config_invalid: 'invalid' });
 
@@ -32,4 +32,8 @@ export const config = protocol('config', {
   // Between actors only.
   /** Every setting with its effective value, secrets included. */
   settings: call<Record<string, never>, Settings>(),
+  /** Sets what has routes of its own, and what clients may write too; all or nothing. */
+  assign: call<Partial<Settings>, Record<string, never>>({ faults: configFaults }),
+  /** The keys that are set from now on, as they are; what comes while a reader is busy comes as one item. */
+  changes: stream<Record<string, never>, readonly SettingKey[]>(),
 });

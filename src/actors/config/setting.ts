@@ -8,7 +8,7 @@ export interface Setting<Schema extends TSchema = TSchema> {
   readonly schema: Schema;
   readonly default: Static<Schema>;
   readonly expected: string;
-  /** Encrypted at rest and redacted in every reply. */
+  /** Encrypted at rest and redacted in every reply; of a map, what redaction.ts takes for a secret. */
   readonly secret: boolean;
   /** Takes null, and reads an empty text as null: "not set". */
   readonly nullable: boolean;
@@ -43,6 +43,13 @@ function setting<Schema extends TSchema>(
 export const flag = (initial: boolean, help: string, options?: SettingOptions) =>
   setting(Type.Boolean(), initial, 'true or false', help, options);
 
+const TEXT_LENGTH_MAX = 2_000;
+const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+
+/** A switch that nobody has to set: null leaves it to the service. */
+export const optionalFlag = (help: string, options?: SettingOptions) =>
+  setting(orNull(Type.Boolean()), null, 'true, false or null', help, { ...options, nullable: true });
+
 type Bounds = { readonly minimum: number; readonly maximum: number };
 
 const within = ({ minimum, maximum }: Bounds): string => `from ${minimum} to ${maximum}`;
@@ -52,9 +59,6 @@ export const integer = (initial: number, bounds: Bounds, help: string, options?:
 
 export const number = (initial: number, bounds: Bounds, help: string, options?: SettingOptions) =>
   setting(Type.Number(bounds), initial, `a number ${within(bounds)}`, help, options);
-
-const TEXT_LENGTH_MAX = 2_000;
-const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
 /** A short text that may be absent. */
 export const optionalText = (help: string, options?: SettingOptions) =>
@@ -66,25 +70,24 @@ export const optionalText = (help: string, options?: SettingOptions) =>
     { ...options, nullable: true },
   );
 
+const Credential = Type.String({ pattern: '^[\\x21-\\x7e]+$', maxLength: TEXT_LENGTH_MAX });
+
 /** A credential. Printable ASCII only: it travels in an HTTP header. */
 export const optionalSecret = (help: string, options?: SettingOptions) =>
-  setting(
-    orNull(Type.String({ pattern: '^[\\x21-\\x7e]+$', maxLength: TEXT_LENGTH_MAX })),
-    null,
-    'a key without blanks, or null',
-    help,
-    { ...options, nullable: true, secret: true },
-  );
+  setting(orNull(Credential), null, 'a key without blanks, or null', help, {
+    ...options,
+    nullable: true,
+    secret: true,
+  });
+
+const WebAddress = Type.String({ pattern: '^https?://[^\\s/@]+(/[^\\s@]*)?$', maxLength: TEXT_LENGTH_MAX });
 
 /** The address of a service. Credentials in it would show, so they are refused. */
 export const optionalUrl = (help: string, options?: SettingOptions) =>
-  setting(
-    orNull(Type.String({ pattern: '^https?://[^\\s/@]+(/[^\\s@]*)?$', maxLength: TEXT_LENGTH_MAX })),
-    null,
-    'an http or https address without credentials, or null',
-    help,
-    { ...options, nullable: true },
-  );
+  setting(orNull(WebAddress), null, 'an http or https address without credentials, or null', help, {
+    ...options,
+    nullable: true,
+  });
 
 /** What a turn uses when it names no model: `provider:model` or `role:name`. */
 export const optionalModelReference = (help: string, options?: SettingOptions) =>
@@ -127,4 +130,39 @@ export const modelLimits = (help: string, options?: SettingOptions) =>
     'a map of model to {context_window 1024 to 2000000, max_output_tokens 256 to 200000}',
     help,
     options,
+  );
+
+/** An endpoint that speaks the chat-completions protocol, as its user registered it. */
+export const CustomEndpoint = Type.Object(
+  {
+    label: Type.String({ minLength: 1, maxLength: 80 }),
+    base_url: WebAddress,
+    api_key: orNull(Credential),
+    /** Sent with every request. */
+    headers: Type.Record(
+      Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$' }),
+      Type.String({ pattern: '^[\\x20-\\x7e]*$', maxLength: TEXT_LENGTH_MAX }),
+      { maxProperties: 20, additionalProperties: false },
+    ),
+    enabled: Type.Boolean(),
+  },
+  { additionalProperties: false },
+);
+
+/** The first part of a model reference. */
+const ENDPOINT_ID = '^[a-z0-9][a-z0-9_-]{1,31}$';
+/** Each is asked for its models when somebody wants to see them all. */
+const CUSTOM_ENDPOINTS_MAX = 32;
+
+/** Endpoints by id. They hold keys, and have routes of their own. */
+export const customEndpoints = (help: string) =>
+  setting(
+    Type.Record(Type.String({ pattern: ENDPOINT_ID }), CustomEndpoint, {
+      maxProperties: CUSTOM_ENDPOINTS_MAX,
+      additionalProperties: false,
+    }),
+    {},
+    `a map of id to endpoint, at most ${CUSTOM_ENDPOINTS_MAX}`,
+    help,
+    { secret: true, writable: false },
   );

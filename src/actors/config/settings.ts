@@ -5,10 +5,12 @@
 
 import type { Static } from '../../std/schema.ts';
 import {
+  customEndpoints,
   flag,
   integer,
   modelLimits,
   number,
+  optionalFlag,
   optionalModelReference,
   optionalSecret,
   optionalText,
@@ -49,6 +51,11 @@ export const settings = {
     environment: 'LMSTUDIO_BASE_URL',
   }),
   'providers.lmstudio.timeout': number(300, TIMEOUT_SECONDS, 'Longest silence of LM Studio, in seconds.'),
+
+  'providers.custom': customEndpoints('Registered endpoints that speak the chat-completions protocol.'),
+  'providers.policy.allow_private_endpoints': optionalFlag(
+    'Whether a registered endpoint may have a private address; null: only where the API itself is not exposed.',
+  ),
 
   'models.roles.fast_utility': roleModel('Model for quick classification and extraction.'),
   'models.roles.deep_reasoning': roleModel('Model for consolidation and distillation.'),

@@ -10,7 +10,9 @@ import type { Changes } from './update.ts';
 
 type StoredSetting =
   | { readonly kind: 'plain'; readonly value: unknown }
-  | { readonly kind: 'sealed'; readonly sealed: string };
+  | { readonly kind: 'sealed'; readonly sealed: string }
+  /** A map that holds secrets, as JSON. */
+  | { readonly kind: 'sealed_json'; readonly sealed: string };
 
 export interface LoadedSettings {
   readonly effective: Settings;
@@ -28,13 +30,25 @@ export interface SettingsStore {
 export function settingsStore(storage: Storage, sealer: Sealer): SettingsStore {
   const table: Table<StoredSetting> = storage.table<StoredSetting>({ name: 'settings' });
 
-  const toStored = (key: SettingKey, value: unknown): StoredSetting =>
-    settings[key].secret && typeof value === 'string'
+  const toStored = (key: SettingKey, value: unknown): StoredSetting => {
+    if (!settings[key].secret || value === null) return { kind: 'plain', value };
+    return typeof value === 'string'
       ? { kind: 'sealed', sealed: sealer.seal(key, value) }
-      : { kind: 'plain', value };
+      : { kind: 'sealed_json', sealed: sealer.seal(key, JSON.stringify(value)) };
+  };
 
-  const fromStored = (key: SettingKey, stored: StoredSetting): unknown =>
-    stored.kind === 'sealed' ? sealer.open(key, stored.sealed) : stored.value;
+  const fromStored = (key: SettingKey, stored: StoredSetting): unknown => {
+    switch (stored.kind) {
+      case 'plain':
+        return stored.value;
+      case 'sealed':
+        return sealer.open(key, stored.sealed);
+      case 'sealed_json': {
+        const text = sealer.open(key, stored.sealed);
+        return text === undefined ? undefined : JSON.parse(text);
+      }
+    }
+  };
 
   return {
     load() {

@@ -1,6 +1,6 @@
 // View: the effective settings as the tree of sections that clients see, secrets redacted. Pure.
 
-import { redacted } from './redaction.ts';
+import { redacted, redactedMap } from './redaction.ts';
 import { SETTING_KEYS, type Settings, settings } from './settings.ts';
 
 type Tree = { [section: string]: unknown };
@@ -9,12 +9,16 @@ export function viewOf(effective: Settings): Tree {
   const tree: Tree = {};
   for (const key of SETTING_KEYS) {
     const value: unknown = effective[key];
-    const shown = settings[key].secret && typeof value === 'string' ? redacted(value) : value;
+    const shown = settings[key].secret ? shownSecret(value) : value;
     const segments = key.split('.');
     const leaf = segments.pop() ?? key;
     sectionAt(tree, segments)[leaf] = shown;
   }
   return tree;
+}
+
+function shownSecret(value: unknown): unknown {
+  return typeof value === 'string' ? redacted(value) : redactedMap(value);
 }
 
 function sectionAt(tree: Tree, segments: readonly string[]): Tree {

@@ -76,10 +76,7 @@ test('no file of the data folder holds a secret in plain text', async () => {
   const actors = await openEdgeActors();
   await actors.ask(config, 'update', { providers: { anthropic: { api_key: KEY } } });
   await actors.close();
-  const files = await readdir(actors.directory, { recursive: true, withFileTypes: true });
-  const contents = await Promise.all(
-    files.filter((file) => file.isFile()).map((file) => readFile(join(file.parentPath, file.name), 'latin1')),
-  );
+  const contents = await contentsOf(actors.directory);
   expect(contents.length).toBeGreaterThan(1);
   for (const content of contents) expect(content.includes(KEY)).toBe(false);
 });
@@ -145,3 +142,38 @@ test('updates at the same time all take effect', async () => {
     'preferences.default_model': 'openai:a',
   });
 });
+
+test('registered endpoints are set by their own routes only, sealed as a whole, and shown without their secrets', async () => {
+  const actors = await openEdgeActors();
+  const endpoint = {
+    label: 'Groq',
+    base_url: 'https://api.example.org/v1',
+    api_key: KEY,
+    headers: { 'x-team': 'a-secret-of-the-team' },
+    enabled: true,
+  };
+  await actors.ask(config, 'update', { providers: { custom: { groq: endpoint } } });
+  expect((await settingsOf(actors))['providers.custom']).toEqual({});
+  await actors.ask(config, 'assign', { 'providers.custom': { groq: endpoint } });
+  const shown = JSON.stringify(await actors.ask(config, 'view', {}));
+  expect(shown).toContain('api.example.org');
+  expect(shown).not.toContain(KEY);
+  expect(shown).not.toContain('a-secret-of-the-team');
+  await actors.close();
+  const contents = await contentsOf(actors.directory);
+  for (const content of contents) expect(content.includes('a-secret-of-the-team')).toBe(false);
+  expect((await settingsOf(await actors.reopen()))['providers.custom']).toEqual({ groq: endpoint });
+});
+
+test('what is assigned has to fit too', async () => {
+  const actors = await openEdgeActors();
+  const assigned = actors.ask(config, 'assign', { 'chat.max_tool_rounds': 0 });
+  await expect(assigned).rejects.toMatchObject({ code: 'config_invalid' });
+});
+
+async function contentsOf(directory: string): Promise<readonly string[]> {
+  const files = await readdir(directory, { recursive: true, withFileTypes: true });
+  return Promise.all(
+    files.filter((file) => file.isFile()).map((file) => readFile(join(file.parentPath, file.name), 'latin1')),
+  );
+}
