@@ -6,6 +6,7 @@ import type { BenchReport } from './report.ts';
 import { printReport } from './report.ts';
 
 const benches: Readonly<Record<string, (args: readonly string[]) => Promise<BenchReport>>> = {
+  load: async (args) => (await import('./load.ts')).benchLoad(args),
   kernel: async (args) => (await import('./kernel.ts')).benchKernel(args),
   runs: async () => (await import('./runs.ts')).benchRuns(),
 };

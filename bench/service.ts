@@ -1,15 +1,15 @@
 // Service: Troupe as a process of its own on a temporary folder, so that its time and memory are its own.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 
 export interface BenchService {
   readonly url: URL;
+  readonly pid: number;
   /** Resident memory in MB, from the kernel. */
   residentMb(): Promise<number>;
   /** Processor time in seconds, user and system, all threads. */
@@ -19,24 +19,26 @@ export interface BenchService {
 
 const CLOCK_TICKS_PER_SECOND = 100;
 
-export async function startService(environment: Readonly<Record<string, string>>): Promise<BenchService> {
+/** `nodeOptions`, as `--cpu-prof`, are for whoever looks for the reason of a figure. */
+export async function startService(
+  environment: Readonly<Record<string, string>>,
+  nodeOptions: readonly string[] = [],
+): Promise<BenchService> {
   const dataDir = await mkdtemp(join(tmpdir(), 'troupe-bench-'));
-  const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-  const child = spawn(process.execPath, [main], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const child = fork(new URL('./service-process.ts', import.meta.url), {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    execArgv: [...nodeOptions],
     env: { ...process.env, SVC_PORT: '0', SVC_DATA_DIR: dataDir, SVC_LOG_LEVEL: 'error', ...environment },
   });
   const url = new URL(await readyUrl(child));
   return {
     url,
+    pid: child.pid ?? 0,
     async residentMb() {
       const status = await readFile(`/proc/${child.pid}/status`, 'utf8');
       return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
     },
-    async cpuSeconds() {
-      const fields = (await readFile(`/proc/${child.pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? [];
-      return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND;
-    },
+    cpuSeconds: () => cpuSecondsOf(child.pid ?? 0),
     async stop() {
       const exited = once(child, 'exit');
       child.kill('SIGTERM');
@@ -44,6 +46,12 @@ export async function startService(environment: Readonly<Record<string, string>>
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Processor time of a process, from the kernel. */
+export async function cpuSecondsOf(pid: number): Promise<number> {
+  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND;
 }
 
 async function readyUrl(child: ChildProcess): Promise<string> {
