@@ -27,6 +27,7 @@ module.exports = {
   forbidden: [
     layer('std', '^src/std/', ['^src/std/'], 'std is a leaf: it knows nothing of ours.'),
     layer('supervisor', '^src/supervisor/', ['^src/supervisor/', '^src/std/'], 'The kernel knows no domain.'),
+    layer('egress', '^src/egress/', ['^src/egress/', '^src/std/'], 'The guard knows addresses, no domain.'),
     layer(
       'storage',
       '^src/storage/',
@@ -36,7 +37,7 @@ module.exports = {
     layer(
       'actors',
       NOUN,
-      ['^src/actors/$1/', PROTOCOLS, '^src/actors/services[.]ts$', '^src/(supervisor|storage|std)/'],
+      ['^src/actors/$1/', PROTOCOLS, '^src/actors/services[.]ts$', '^src/(supervisor|storage|egress|std)/'],
       'Actors know each other by their protocols only.',
     ),
     layer(
@@ -84,6 +85,7 @@ module.exports = {
     fence('threads', ['worker_threads'], '^src/supervisor/'),
     fence('storage', ['lmdb'], '^src/storage/'),
     fence('providers', ['openai', '@anthropic-ai/sdk'], '^src/actors/providers/'),
+    fence('requests', ['undici', 'eventsource-parser'], '^src/(actors/providers|egress)/'),
     fence('http', ['fastify', '@fastify'], '^src/http/'),
     fence('time-and-randomness', ['crypto', 'timers'], '^src/std/'),
 

@@ -27,7 +27,7 @@ export async function anthropicClient(connection: Connection, transport: Transpo
     timeout: connection.timeoutMs,
     maxRetries: 0,
     logLevel: 'off',
-    fetch: transport.fetch(connection.timeoutMs),
+    fetch: transport.fetch(connection),
   });
 }
 

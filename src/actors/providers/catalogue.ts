@@ -114,6 +114,7 @@ export function connectionOf(provider: BuiltinProvider, settings: Settings): Con
     headers: wireHeaders(headers ?? {}),
     timeoutMs: timeoutSeconds * 1000,
     retriesMax: provider.retriesMax,
+    egress: 'any',
   };
 }
 

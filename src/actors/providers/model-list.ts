@@ -66,7 +66,7 @@ async function listOpenai(
     timeout: connection.timeoutMs,
     maxRetries: 0,
     logLevel: 'off',
-    fetch: transport.fetch(connection.timeoutMs),
+    fetch: transport.fetch(connection),
   });
   const page = await client.models.list({ signal });
   return Array.isArray(page.data) ? page.data : [];

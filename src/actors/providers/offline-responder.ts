@@ -33,6 +33,7 @@ const CONNECTION: Connection = {
   headers: {},
   timeoutMs: 0,
   retriesMax: 0,
+  egress: 'any',
 };
 
 export function offlineRoute(substitution: string | null): ModelRoute {

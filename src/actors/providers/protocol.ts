@@ -2,6 +2,7 @@
 // `providers` (edge thread) owns registry, resolution and health; `completions` (one on each run host) does the calls, so
 // that no model stream ever passes through the edge thread.
 
+import type { EgressPolicy } from '../../egress/guard.ts';
 import { declareFaults } from '../../std/errors.ts';
 import { Type } from '../../std/schema.ts';
 import { call, protocol, stream, tell } from '../../supervisor/protocol.ts';
@@ -17,6 +18,8 @@ export const providerFaults = declareFaults({
   provider_stalled: 'upstream',
   /** The provider refused the request (4xx but 429): not retryable. */
   provider_rejected: 'upstream',
+  /** The egress guard refused the provider's address. */
+  provider_address_refused: 'forbidden',
   /** The reply made no sense. */
   provider_malformed: 'upstream',
 });
@@ -40,6 +43,8 @@ export interface Connection {
   readonly timeoutMs: number;
   /** Further attempts after a retryable failure before the first token. */
   readonly retriesMax: number;
+  /** Where it may connect to: an address that the operator has set goes anywhere, a registered one obeys the guard. */
+  readonly egress: EgressPolicy;
 }
 
 /** A model reference, resolved for one turn. */

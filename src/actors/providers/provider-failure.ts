@@ -2,6 +2,7 @@
 // F1 A fault's text never holds the provider's key, even when the provider echoes it.
 // F2 A failure is retryable only while nothing of the answer was handed out.
 
+import { EgressRefused } from '../../egress/guard.ts';
 import { parseTimestamp } from '../../std/clock.ts';
 import { type Fault, isFault } from '../../std/errors.ts';
 import { type Connection, providerFaults } from './protocol.ts';
@@ -132,6 +133,10 @@ function faultOfConnection(error: unknown, context: FailureContext): Fault {
   const { connection } = context;
   const retryable = !context.begun;
   const causes = causesOf(error);
+  const refused = causes.find((cause) => cause instanceof EgressRefused);
+  if (refused !== undefined) {
+    return providerFaults.provider_address_refused(`${connection.provider} is not asked: ${refused.message}`);
+  }
   const code = causes
     .map((cause) => textOrNull((cause as { code?: unknown }).code))
     .find((text) => text !== null);

@@ -5,9 +5,13 @@
 //    for another one's packets.
 // X2 A reader gets what has arrived since it last asked, as one batch; a slow reader pauses the connection.
 // X3 Closing an unfinished stream aborts its request at once. A finished one leaves its connection to the pool.
-// X4 An answer is bounded in bytes, an error body in what is kept of it.
+// X4 A connection obeys the egress policy of its provider, each policy with connections of its own. Redirects are not followed:
+//    a key would go where nobody has sent it.
+// X5 An answer is bounded in bytes, an error body in what is kept of it.
 
+import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, fetch as undiciFetch } from 'undici';
+import { type EgressPolicy, guardedConnector } from '../../egress/guard.ts';
 import { createEventDecoder } from './event-decoder.ts';
 import type { Connection } from './protocol.ts';
 import { HttpFailure, UnfinishedAnswer } from './provider-failure.ts';
@@ -41,32 +45,54 @@ export interface Transport {
     headers: Readonly<Record<string, string>>,
     body: unknown,
   ): EventStream;
-  /** A `fetch` over the same pool that gives up after `silenceMs` without a byte. */
-  fetch(silenceMs: number): typeof globalThis.fetch;
+  /** A `fetch` over the same connections that gives up after the connection's timeout without a byte. */
+  fetch(connection: Connection): typeof globalThis.fetch;
   /** Aborts everything. */
   close(): Promise<void>;
 }
 
-export function openTransport(): Transport {
-  const agent = new Agent({
-    allowH2: false, // X1
-    connections: CONNECTIONS_PER_ORIGIN_MAX,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    maxResponseSize: ANSWER_BYTES_MAX, // X4
-  });
+export interface TransportOptions {
+  /** How names are resolved; the system's way when absent. */
+  readonly lookup?: LookupFunction;
+}
+
+export function openTransport(options: TransportOptions = {}): Transport {
+  const agents = new Map<EgressPolicy, Agent>();
+  /** X4. Most threads need one of them. */
+  const agentFor = ({ egress }: Connection): Agent => {
+    let agent = agents.get(egress);
+    if (agent === undefined) {
+      agent = new Agent({
+        allowH2: false, // X1
+        connections: CONNECTIONS_PER_ORIGIN_MAX,
+        connect: guardedConnector(egress, { timeoutMs: CONNECT_TIMEOUT_MS, ...options }),
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        maxResponseSize: ANSWER_BYTES_MAX, // X5
+      });
+      agents.set(egress, agent);
+    }
+    return agent;
+  };
   return {
-    post: (connection, path, headers, body) => postForEvents(agent, connection, path, headers, body),
-    fetch(silenceMs) {
-      const patient = agent.compose(
-        (dispatch) => (options, handler) =>
-          dispatch({ ...options, headersTimeout: silenceMs, bodyTimeout: silenceMs }, handler),
+    post: (connection, path, headers, body) =>
+      postForEvents(agentFor(connection), connection, path, headers, body),
+    fetch(connection) {
+      const silenceMs = connection.timeoutMs;
+      const patient = agentFor(connection).compose(
+        (dispatch) => (request, handler) =>
+          dispatch({ ...request, headersTimeout: silenceMs, bodyTimeout: silenceMs }, handler),
       );
       // The SDKs speak the platform's fetch; undici's is the same function with a pool that we choose.
       return ((input: string, init?: object) =>
-        undiciFetch(input, { ...init, dispatcher: patient })) as unknown as typeof globalThis.fetch;
+        undiciFetch(input, {
+          ...init,
+          redirect: 'manual',
+          dispatcher: patient,
+        })) as unknown as typeof globalThis.fetch;
     },
-    close: () => agent.destroy(),
+    async close() {
+      await Promise.all(Array.from(agents.values(), (agent) => agent.destroy()));
+    },
   };
 }
 

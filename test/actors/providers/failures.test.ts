@@ -159,6 +159,25 @@ describe.each(APIS)('a failure of the %s API', (api) => {
     expect(await request.ended).toBe('client_left');
   });
 
+  test('a redirect is told, and not followed: the key would go with it', async () => {
+    const elsewhere = await startProviderDouble({ script: { text: 'never' } });
+    await using calls = await openModelCalls(status(307, { location: elsewhere.baseUrl }, 'moved'));
+    const { error } = await failure(calls.stream(api));
+    expect(error).toMatchObject({ code: 'provider_rejected', message: `${api} answered 307: moved` });
+    expect(elsewhere.requestCount).toBe(0);
+    await elsewhere.stop();
+  });
+
+  test('an address that the egress guard refuses is not asked', async () => {
+    await using calls = await openModelCalls({ text: 'never' });
+    const { error } = await failure(calls.stream(api, undefined, { connection: { egress: 'public_only' } }));
+    expect(error).toMatchObject({ code: 'provider_address_refused', kind: 'forbidden', retryable: false });
+    expect((error as Fault).message).toBe(
+      `${api} is not asked: 127.0.0.1 has a loopback address, which is not allowed here`,
+    );
+    expect(calls.double.requestCount).toBe(0);
+  });
+
   test('an already aborted signal asks nobody', async () => {
     await using calls = await openModelCalls({ text: 'never' });
     expect((await collect(calls.stream(api, AbortSignal.abort()))).batches).toEqual([]);

@@ -63,6 +63,7 @@ export async function openModelCalls(script: Script): Promise<ModelCalls> {
         headers: {},
         timeoutMs: 5_000,
         retriesMax: 3,
+        egress: 'any',
         ...connection,
       },
       modelId: 'double-1',
