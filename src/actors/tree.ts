@@ -4,11 +4,12 @@
 //   ├─ config, tool-outputs, conversations, providers, tools, service, runtime edge thread, permanent
 //   └─ chat (rest_for_one: a new directory wants new hosts)
 //      ├─ runs                                                                 edge thread, permanent
-//      └─ run-hosts (one_for_one)
-//         ├─ run-1   thread run-1, permanent: after a lost thread, on the spare
-//         │  ├─ completions                                                    permanent
-//         │  └─ <run id> …                                                     temporary: settled, never repeated
-//         └─ run-2 …
+//      ├─ run-hosts (one_for_one)
+//      │  ├─ run-1   thread run-1, permanent: after a lost thread, on the spare
+//      │  │  ├─ completions                                                 permanent
+//      │  │  └─ <run id> …                                                  temporary: settled, never repeated
+//      │  └─ run-2 …
+//      └─ jobs                                                                 edge thread, permanent
 //
 // Children start in this order and stop in reverse: a run that is being stopped still finds the conversations to save to.
 
@@ -17,6 +18,7 @@ import { type ChildSpec, child } from '../supervisor/children.ts';
 import { supervise } from '../supervisor/supervisor.ts';
 import { configActor } from './config/actor.ts';
 import { conversationsActor } from './conversations/actor.ts';
+import { jobsActor } from './jobs/actor.ts';
 import { providersActor } from './providers/actor.ts';
 import { completionsActor } from './providers/completions.ts';
 import { runsActor } from './runs/actor.ts';
@@ -63,6 +65,7 @@ export function troupeTree({ environment, keyFile, runHosts }: TreeOptions): rea
           Array.from({ length: runHosts }, (_, i) => runHostChild(`run-${i + 1}`)),
           HOST_SUPERVISION,
         ),
+        child(jobsActor, undefined, { id: 'jobs', name: true }),
       ],
       { strategy: 'rest_for_one' },
     ),

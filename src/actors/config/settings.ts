@@ -114,6 +114,7 @@ export const settings = {
     { minimum: 1, maximum: 100 },
     'How often a turn may call tools before it has to answer.',
   ),
+  'jobs.live_max': integer(4, { minimum: 1, maximum: 64 }, 'Background jobs that run at once.'),
   'chat.auto_continue_on_length': flag(true, 'Continues an answer once that hit its output limit.'),
 } as const satisfies Readonly<Record<string, Setting>>;
 

@@ -3,6 +3,7 @@
 import type { Binding } from '../route.ts';
 import { configRoutes } from './config.ts';
 import { conversationRoutes } from './conversations.ts';
+import { jobRoutes } from './jobs.ts';
 import { providerRoutes } from './providers.ts';
 import { runRoutes } from './runs.ts';
 import { runtimeRoutes } from './runtime.ts';
@@ -12,6 +13,7 @@ import { toolOutputRoutes } from './tool-outputs.ts';
 export const routeTable: readonly Binding[] = [
   ...serviceRoutes,
   ...runRoutes,
+  ...jobRoutes,
   ...conversationRoutes,
   ...toolOutputRoutes,
   ...providerRoutes,
