@@ -4,47 +4,12 @@ import { describe, expect, test } from 'vitest';
 import { runs } from '../../../src/actors/runs/protocol.ts';
 import { openRunStore, type RunRecord } from '../../../src/actors/runs/store.ts';
 import { isFault } from '../../../src/std/errors.ts';
-import type { Journals, Storage } from '../../../src/storage/contract.ts';
 import { storageFaults } from '../../../src/storage/faults.ts';
 import { numberingFlaws, orderOf, payloadOf, textOf } from '../../support/run-events.ts';
 import { openRunsSystem, USER } from '../../support/runs-system.ts';
+import { tampered } from '../../support/tampered-storage.ts';
 
 const full = (): Error => storageFaults.storage_full('the disk is full');
-
-/** A storage in which a test may fail or hold up what is written. */
-function tampered(before: {
-  /** A write of tables. */
-  readonly write?: () => Promise<void>;
-  /** An append to a journal; gets the entries. */
-  readonly append?: (entries: readonly unknown[]) => Promise<void>;
-}): (storage: Storage) => Storage {
-  return (storage) =>
-    overriding(storage, {
-      write: async (durability, change) => {
-        await before.write?.();
-        return storage.write(durability, change);
-      },
-      journals: <Value>(name: string): Journals<Value> => {
-        const journals = storage.journals<Value>(name);
-        return overriding(journals, {
-          append: async (journal, firstSeq, values, durability) => {
-            await before.append?.(values);
-            await journals.append(journal, firstSeq, values, durability);
-          },
-        });
-      },
-    });
-}
-
-/** The object with some of its methods replaced. It may be of a class with private members. */
-function overriding<T extends object>(object: T, methods: Partial<T>): T {
-  return new Proxy(object, {
-    get(_, name) {
-      const member = Reflect.get(Object.hasOwn(methods, name) ? methods : object, name);
-      return typeof member === 'function' ? member.bind(object) : member;
-    },
-  });
-}
 
 describe('a disk that is full', () => {
   test('keeps a finished run live until it can be settled; the directory goes on', async () => {

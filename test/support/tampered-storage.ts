@@ -1,0 +1,49 @@
+// A real storage whose writes a test may fail or hold up.
+
+import type { Journals, Storage } from '../../src/storage/contract.ts';
+
+/** A storage in which a test may fail or hold up what is written. */
+export function tampered(before: {
+  /** A write of tables. */
+  readonly write?: () => Promise<void>;
+  /** A put in a write; gets the table's name. */
+  readonly put?: (table: string) => void;
+  /** An append to a journal; gets the entries. */
+  readonly append?: (entries: readonly unknown[]) => Promise<void>;
+}): (storage: Storage) => Storage {
+  return (storage) =>
+    overriding(storage, {
+      write: async (durability, change) => {
+        await before.write?.();
+        return storage.write(durability, (tx) =>
+          change(
+            overriding(tx, {
+              put: (table, key, value) => {
+                before.put?.(table.name);
+                tx.put(table, key, value);
+              },
+            }),
+          ),
+        );
+      },
+      journals: <Value>(name: string): Journals<Value> => {
+        const journals = storage.journals<Value>(name);
+        return overriding(journals, {
+          append: async (journal, firstSeq, values, durability) => {
+            await before.append?.(values);
+            await journals.append(journal, firstSeq, values, durability);
+          },
+        });
+      },
+    });
+}
+
+/** The object with some of its methods replaced. It may be of a class with private members. */
+function overriding<T extends object>(object: T, methods: Partial<T>): T {
+  return new Proxy(object, {
+    get(_, name) {
+      const member = Reflect.get(Object.hasOwn(methods, name) ? methods : object, name);
+      return typeof member === 'function' ? member.bind(object) : member;
+    },
+  });
+}
