@@ -4,6 +4,8 @@ import type { Exhibit } from '../tools/protocol.ts';
 
 export type StatusPhase =
   | 'queued'
+  | 'resumed'
+  | 'suspended'
   | 'recalling'
   | 'composing'
   | 'thinking'
@@ -71,6 +73,11 @@ export const EXHIBIT_TOOL = 'present_exhibit';
 
 /** One event as it stands in the journal: its name and one line of JSON. */
 export type JournaledEvent = readonly [event: string, data: string];
+
+/** Said once more it would change nothing: no answer was shown by it, no tool was called. */
+export function isQuiet([event]: JournaledEvent): boolean {
+  return event === 'status' || event === 'info' || event === 'steer' || event === 'start';
+}
 
 /** Says one event to the readers of the run. */
 export type Say = <Name extends keyof RunEvents>(event: Name, payload: RunEvents[Name]) => void;

@@ -24,7 +24,8 @@ export async function sweepExpired(context: ActorContext, store: RunStore): Prom
 }
 
 async function expire(context: ActorContext, store: RunStore, runId: string): Promise<void> {
-  // The journal first: a crash in between leaves a record that the next sweep finds again.
+  // The journals first: a crash in between leaves a record that the next sweep finds again.
+  await store.steps.expire(runId);
   await store.journals.expire(runId);
   await context.services.storage.write('committed', (tx) => tx.remove(store.records, runId));
 }

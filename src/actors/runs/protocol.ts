@@ -47,6 +47,8 @@ export const STEERS_PER_TURN_MAX = 90;
 export const RUN_LIFETIME_MS = 2 * 3600 * 1000;
 /** A live run holds some 30 KB; beyond this the newcomer is told to come back. */
 export const RUNS_LIVE_MAX = 10_000;
+/** A run that was lost so often may be what its hosts die of. */
+export const RESUMES_MAX = 3;
 /** How long a blocking chat waits for its turn; the turn itself goes on. */
 export const CHAT_DEADLINE_MS = 600_000;
 /** What saving the rows of stopped runs may take. */

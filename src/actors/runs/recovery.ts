@@ -6,10 +6,9 @@ import type { ActorContext } from '../../supervisor/actor.ts';
 import { conversations, type NewRow } from '../conversations/protocol.ts';
 import type { RunOutcome, RunStatus } from './protocol.ts';
 import { type LostRun, outcomeOf, settleLostRun } from './settlement.ts';
-import type { RunRecord, RunStore } from './store.ts';
+import { type RunRecord, type RunStore, readEvents } from './store.ts';
 
 const CHANNEL_DEFAULT = '_default';
-const JOURNAL_BATCH_BYTES = 1_000_000;
 
 export type LostEnd = LostRun['end'];
 
@@ -21,7 +20,7 @@ export async function recoverRun(
   end: LostEnd,
 ): Promise<Exclude<RunStatus, 'running'>> {
   const { run_id } = record;
-  const events = readAll(store, run_id);
+  const events = readEvents(store, run_id, 0);
   const settlement = settleLostRun({ record, events, end, nowMs: context.clock.nowMs() });
   if (settlement.rows !== null) await saveRows(context, record, settlement.rows);
   if (settlement.lastEvents.length > 0) {
@@ -45,18 +44,19 @@ async function saveRows(
   }
 }
 
-/** Writes the final status, once. */
-export function settleRecord(
+/** Writes the final status, once. The steps are of no use any more; those that a crash leaves behind expire with the run. */
+export async function settleRecord(
   context: ActorContext,
   store: RunStore,
   runId: string,
   status: Exclude<RunStatus, 'running'>,
 ): Promise<void> {
-  return context.services.storage.write('committed', (tx) => {
+  await context.services.storage.write('committed', (tx) => {
     const record = tx.get(store.records, runId);
     if (record?.status !== 'running') return;
     tx.put(store.records, runId, { ...record, status, updatedAtMs: context.clock.nowMs() });
   });
+  await store.steps.expire(runId);
 }
 
 /** How a run that is settled ended, from its journal. */
@@ -65,14 +65,5 @@ export function storedOutcome(
   record: RunRecord,
   status: Exclude<RunStatus, 'running'>,
 ): RunOutcome {
-  return outcomeOf(record, status, readAll(store, record.run_id));
-}
-
-function readAll(store: RunStore, runId: string): readonly (readonly [string, string])[] {
-  const events: (readonly [string, string])[] = [];
-  for (;;) {
-    const entries = store.journals.read(runId, events.length, { bytesMax: JOURNAL_BATCH_BYTES });
-    if (entries.length === 0) return events;
-    events.push(...entries.map(({ value }) => value));
-  }
+  return outcomeOf(record, status, readEvents(store, record.run_id, 0));
 }

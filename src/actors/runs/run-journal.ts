@@ -43,6 +43,11 @@ export class RunJournal {
 
   readonly say: Say = (event, payload) => this.#append(event, payload);
 
+  /** The number of the last event, committed or not. */
+  get seqSaid(): number {
+    return this.#seqSaid;
+  }
+
   get hasRoom(): boolean {
     return this.#pendingChars < PENDING_CHARS_MAX;
   }
@@ -55,6 +60,12 @@ export class RunJournal {
   async flushed(): Promise<void> {
     const upTo = this.#seqSaid;
     while (this.#seqPublished < upTo && this.#commit !== null) await this.#commit;
+  }
+
+  /** For what must not be done unless everything said before it is kept. @throws when it could not be */
+  async saved(): Promise<void> {
+    await this.flushed();
+    if (this.#hasFailed) throw new Error('the journal of this run could not be written');
   }
 
   #append<Name extends keyof RunEvents>(event: Name, payload: RunEvents[Name]): void {

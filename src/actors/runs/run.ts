@@ -2,15 +2,18 @@
 // V1 The turn is background work: the mailbox is always free for a cancel.
 // V2 A turn that fails on a bug crashes this actor; the directory then settles the run from its journal.
 // V3 When the service stops, the turn is stopped like a cancelled one, and fails with that reason.
+// V4 A run has one way to begin: from what its journal and its steps hold already. For most that is nothing.
 
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import type { Ref } from '../../supervisor/protocol.ts';
 import type { completions } from '../providers/protocol.ts';
 import { type RunOrder, run, runs, type StopCause } from './protocol.ts';
 import { report } from './report.ts';
+import { FRESH, resumptionOf } from './resumption.ts';
 import { RunJournal } from './run-journal.ts';
 import { Steering } from './steering.ts';
-import { openRunStore } from './store.ts';
+import { readSteps, StepLog } from './steps.ts';
+import { openRunStore, readEvents } from './store.ts';
 import { Transcript } from './transcript.ts';
 import { runTurn } from './turn.ts';
 import type { TurnScope } from './turn-scope.ts';
@@ -33,10 +36,19 @@ export const runActor = actor({
   setup: (context: ActorContext<typeof run>, { order, completions: completionsRef }: RunArguments) => {
     const { run_id } = order;
     const cancellation = new AbortController();
-    const steering = new Steering(order.steers);
+    const store = openRunStore(context.services.storage);
+    const isNew = order.journaledSeq === 0;
+    const steps = isNew ? [] : readSteps(store.steps, run_id);
+    const resumption = isNew ? FRESH : resumptionOf(steps, readEvents(store, run_id, steps.at(-1)?.seq ?? 0)); // V4
+    const steering = new Steering(
+      order.steers,
+      resumption.transcript.flatMap(({ steerRows }) => steerRows).length,
+    );
+    const transcript = new Transcript(order.request, order.acceptedAtMs);
+    for (const gain of resumption.transcript) transcript.restore(gain);
     const journal = new RunJournal(
       run_id,
-      openRunStore(context.services.storage).journals,
+      store.journals,
       (seq) => context.tell(runs, 'appended', { run_id, seq }),
       (error) => context.background(Promise.reject(error)),
       order.journaledSeq,
@@ -44,13 +56,17 @@ export const runActor = actor({
     const scope: TurnScope = {
       context,
       order,
-      taskId: context.random.hex(TASK_ID_DIGITS),
-      startedAtMs: context.clock.nowMs(),
+      resumption,
+      taskId: resumption.started?.taskId ?? context.random.hex(TASK_ID_DIGITS),
+      // An interruption counts as part of the turn's time.
+      startedAtMs:
+        resumption.startedAtMs ?? (resumption.hasBegun ? order.acceptedAtMs : context.clock.nowMs()),
       journal,
       say: journal.say,
+      steps: new StepLog(run_id, store.steps, steps),
       steering,
-      transcript: new Transcript(order.request, order.acceptedAtMs),
-      usage: new UsageTotals(),
+      transcript,
+      usage: new UsageTotals(resumption.usage),
       completions: completionsRef,
       signal: cancellation.signal,
     };

@@ -8,10 +8,10 @@ export class Steering {
   #acceptedCount: number;
   #isClosed = false;
 
-  /** `accepted`: what was sent into the turn before it began. */
-  constructor(accepted: readonly Steer[] = []) {
+  /** `accepted`: what was sent into the turn before it began. `foldedCount`: what an earlier life of it has folded in. */
+  constructor(accepted: readonly Steer[] = [], foldedCount = 0) {
     this.#pending = [...accepted];
-    this.#acceptedCount = accepted.length;
+    this.#acceptedCount = accepted.length + foldedCount;
   }
 
   /** @throws run_not_active, steers_full */

@@ -1,8 +1,9 @@
-// Store: the records of runs and their journals.
+// Store: the records of runs, their journals and their steps.
 
 import type { Journals, Storage, Table } from '../../storage/contract.ts';
 import type { JournaledEvent } from './events.ts';
 import type { ChatRequest, RunOrigin, RunStatus } from './protocol.ts';
+import type { RunStep } from './steps.ts';
 
 export interface RunRecord {
   readonly run_id: string;
@@ -18,6 +19,8 @@ export interface RunRecord {
   readonly updatedAtMs: number;
 }
 
+const READ_BYTES = 1_000_000;
+
 type RunIndexes = {
   /** Running ones by status, for recovery; settled ones by when they ended, for expiry. */
   readonly byStatus: (record: RunRecord) => readonly [string, number];
@@ -27,6 +30,7 @@ type RunIndexes = {
 export interface RunStore {
   readonly records: Table<RunRecord, keyof RunIndexes & string>;
   readonly journals: Journals<JournaledEvent>;
+  readonly steps: Journals<RunStep>;
 }
 
 export function openRunStore(storage: Storage): RunStore {
@@ -39,5 +43,16 @@ export function openRunStore(storage: Storage): RunStore {
       },
     }),
     journals: storage.journals<JournaledEvent>('run-events'),
+    steps: storage.journals<RunStep>('run-steps'),
   };
+}
+
+/** The events of a run behind a number, all of them. */
+export function readEvents(store: RunStore, runId: string, afterSeq: number): readonly JournaledEvent[] {
+  const events: JournaledEvent[] = [];
+  for (;;) {
+    const entries = store.journals.read(runId, afterSeq + events.length, { bytesMax: READ_BYTES });
+    if (entries.length === 0) return events;
+    events.push(...entries.map(({ value }) => value));
+  }
 }

@@ -1,11 +1,13 @@
 // ToolLoop: model call, tools, model call, … until the model has nothing more to call and nobody has steered.
 // P1 After `roundsMax` rounds with tools the model is asked once more without them: it has to answer.
 // P2 Steers are folded in after the tools of a round, or where the turn would end; then it goes on.
+// P3 Before each model call but the first a step is saved, from which a lost turn can go on (steps.ts).
 
 import type { FinishReason, ModelMessage } from '../providers/protocol.ts';
 import type { ToolCaller, ToolDescription } from '../tools/protocol.ts';
 import { callModel, type ModelAnswer } from './model-call.ts';
 import type { Steer } from './protocol.ts';
+import type { LoopState } from './steps.ts';
 import { splitThinking } from './think-tags.ts';
 import { runTools } from './tool-round.ts';
 import { addNote, type RoutedTurn } from './turn-scope.ts';
@@ -15,6 +17,8 @@ export interface ToolLoopOptions {
   readonly roundsMax: number;
   readonly continueOnLength: boolean;
   readonly caller: ToolCaller;
+  /** Where the loop stands already. */
+  readonly from: LoopState;
 }
 
 const WRAP_UP =
@@ -29,15 +33,19 @@ export async function runToolLoop(
   messages: ModelMessage[],
   options: ToolLoopOptions,
 ): Promise<FinishReason> {
-  let rounds = 0;
-  let isToldToAnswer = false;
-  let continued = false;
+  let { rounds, isToldToAnswer, continued } = options.from;
+  let savedCount = messages.length;
   for (;;) {
     const isLast = rounds >= options.roundsMax;
     if (isLast && !isToldToAnswer && options.tools.length > 0) {
       isToldToAnswer = true;
       turn.say('info', { type: 'tool_budget_exhausted' });
       messages.push({ role: 'system', content: WRAP_UP });
+    }
+    if (messages.length > savedCount) {
+      const loop = { rounds, isToldToAnswer, continued };
+      await turn.steps.save(turn, turn.route.reference, messages.slice(savedCount), loop); // P3
+      savedCount = messages.length;
     }
     const answer = await callModel(turn, messages, isLast ? [] : options.tools);
     if (answer.toolCalls.length > 0 && !isLast) {

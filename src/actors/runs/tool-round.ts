@@ -1,5 +1,6 @@
 // ToolRound: the tool calls of one model answer, made side by side, told in the order of the wire:
 // all calls first, then the results in the order of the calls. An exhibit shows itself instead of a tool card.
+// Y1 A call is journaled before it is made: whoever finds the journal of a lost run knows what may have been done.
 
 import { errorText } from '../../std/errors.ts';
 import type { ModelMessage, ModelToolCall } from '../providers/protocol.ts';
@@ -29,6 +30,7 @@ export async function runTools(
     say('status', { phase: 'running_tool', label: `Running ${call.name}…` });
     say('tool_call', { tool: call.name, tool_call_id: call.id, arguments: call.arguments ?? {} });
   }
+  await turn.journal.saved(); // Y1
   const startedAtMs = context.clock.nowMs();
   const results = await Promise.all(calls.map((call, i) => makeCall(turn, call, i, caller)));
   const messages: ModelMessage[] = [];

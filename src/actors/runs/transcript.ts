@@ -2,6 +2,7 @@
 // the user's message, tool calls with their results, steers, the answer.
 // A1 Thoughts are never stored. An empty answer is not stored. What was streamed to the user is.
 // A2 A turn has fewer rows than a conversation takes at once: calls beyond TOOL_CALLS_KEPT_MAX are made and not kept.
+// A3 What `takeGain` took makes the same transcript again, restored in order.
 
 import type { NewRow } from '../conversations/protocol.ts';
 import type { ToolResult } from '../tools/protocol.ts';
@@ -19,6 +20,17 @@ export interface ToolCallMade {
   readonly atMs: number;
 }
 
+/** What a transcript gained between two steps of its turn. */
+export interface TranscriptGain {
+  readonly toolRows: readonly NewRow[];
+  readonly steerRows: readonly NewRow[];
+  readonly toolNames: readonly string[];
+  /** The texts from number `textsFrom` on: the last one may have grown. */
+  readonly textsFrom: number;
+  readonly texts: readonly string[];
+  readonly goesOn: boolean;
+}
+
 export class Transcript {
   readonly #user: NewRow;
   readonly #toolRows: NewRow[] = [];
@@ -27,6 +39,8 @@ export class Transcript {
   readonly #texts: string[] = [];
   readonly #toolNames: string[] = [];
   #goesOn = false;
+  /** What `takeGain` has taken so far. */
+  #taken = { toolRows: 0, steerRows: 0, toolNames: 0, texts: 0 };
 
   constructor(request: ChatRequest, atMs: number) {
     this.#user = { role: 'user', content: request.message ?? '', atMs, ...attachments(request) };
@@ -91,8 +105,37 @@ export class Transcript {
       role: 'user',
       content: steer.message,
       atMs: steer.atMs,
-      metadata: { steered: true, steer_round: round, after_tools: afterTools, phase },
+      metadata: { steered: true, steer_round: round, after_tools: [...afterTools], phase },
     });
+  }
+
+  /** What came since the last call. */
+  takeGain(): TranscriptGain {
+    const { toolRows, steerRows, toolNames, texts } = this.#taken;
+    this.#taken = {
+      toolRows: this.#toolRows.length,
+      steerRows: this.#steerRows.length,
+      toolNames: this.#toolNames.length,
+      // The last text may go on: it is taken once more.
+      texts: Math.max(0, this.#texts.length - 1),
+    };
+    return {
+      toolRows: this.#toolRows.slice(toolRows),
+      steerRows: this.#steerRows.slice(steerRows),
+      toolNames: this.#toolNames.slice(toolNames),
+      textsFrom: texts,
+      texts: this.#texts.slice(texts),
+      goesOn: this.#goesOn,
+    };
+  }
+
+  restore(gain: TranscriptGain): void {
+    this.#toolRows.push(...gain.toolRows);
+    this.#steerRows.push(...gain.steerRows);
+    this.#toolNames.push(...gain.toolNames);
+    this.#texts.splice(gain.textsFrom, Number.POSITIVE_INFINITY, ...gain.texts);
+    this.#goesOn = gain.goesOn;
+    this.takeGain();
   }
 
   rows(atMs: number, answerMetadata: Readonly<Record<string, unknown>>): readonly NewRow[] {

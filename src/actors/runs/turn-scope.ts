@@ -5,18 +5,23 @@ import type { Ref } from '../../supervisor/protocol.ts';
 import type { completions, ModelRoute } from '../providers/protocol.ts';
 import type { Say } from './events.ts';
 import type { RunOrder } from './protocol.ts';
+import type { Resumption } from './resumption.ts';
 import type { RunJournal } from './run-journal.ts';
 import type { Steering } from './steering.ts';
+import type { StepLog } from './steps.ts';
 import type { Transcript } from './transcript.ts';
 import type { UsageTotals } from './usage.ts';
 
 export interface TurnScope {
   readonly context: ActorContext;
   readonly order: RunOrder;
+  /** What an earlier life of this run left. */
+  readonly resumption: Resumption;
   readonly taskId: string;
   readonly startedAtMs: number;
   readonly journal: RunJournal;
   readonly say: Say;
+  readonly steps: StepLog;
   readonly steering: Steering;
   readonly transcript: Transcript;
   readonly usage: UsageTotals;

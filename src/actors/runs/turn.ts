@@ -1,10 +1,12 @@
 // Turn: one chat turn from its order to its last event, step by step.
-// The steps: settings and model, history and working memory, prompt, `start`, the tool loop, rows, `done`.
+// In order: settings and model, history and working memory, prompt, `start`, the tool loop, rows, `done`.
+// A turn that was lost between its steps is gone through again in the same order: what was said is not said again, the
+// prompt is composed anew (nobody else has written to the conversation meanwhile) and goes on with what the steps hold.
 
 import { type Fault, isFault } from '../../std/errors.ts';
 import { config, type Settings } from '../config/protocol.ts';
 import { conversations } from '../conversations/protocol.ts';
-import { type FinishReason, type ModelMessage, providers } from '../providers/protocol.ts';
+import { type FinishReason, type ModelMessage, type ModelRoute, providers } from '../providers/protocol.ts';
 import {
   toolOutputs,
   USER_MESSAGE_INLINE_CHARS_MAX,
@@ -60,17 +62,18 @@ interface FinishedTurn {
 }
 
 async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
-  const { context, order, say, signal } = scope;
+  const { context, order, resumption, say, signal } = scope;
   const { request } = order;
+  if (resumption.hasBegun) say('status', { phase: 'resumed', label: 'Going on after an interruption…' });
   refuseUnknownTarget(request);
   const settings = await context.ask(config, 'settings', {}, { signal });
   const route = await context.ask(
     providers,
     'resolve',
-    { model: request.model ?? null },
+    { model: resumption.model ?? request.model ?? null },
     { signal, deadlineMs: RESOLVE_DEADLINE_MS },
   );
-  if (route.substitution !== null) say('status', { phase: 'model_fallback', label: route.substitution });
+  sayFallback(scope, route);
   sayWhatIsIgnored(scope);
   say('status', { phase: 'recalling', label: 'Recalling…' });
   const caller: ToolCaller = {
@@ -98,12 +101,13 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
     outputTokens: route.maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT,
     toolTokens: toolSchemaTokens(offered.tools),
   });
-  sayStart(turn);
-  const finish = await runToolLoop(turn, prompt.messages, {
+  if (resumption.started === null) sayStart(turn);
+  const finish = await runToolLoop(turn, [...prompt.messages, ...resumption.messages], {
     tools: offered.tools,
     roundsMax: settings['chat.max_tool_rounds'],
     continueOnLength: settings['chat.auto_continue_on_length'],
     caller,
+    from: resumption.loop,
   });
   return { turn, prompt, finish };
 }
@@ -147,7 +151,7 @@ async function saveRows(scope: TurnScope, metadata: Readonly<Record<string, unkn
   const { context, order, transcript } = scope;
   const rows = transcript.rows(context.clock.nowMs(), metadata);
   // Said before stored: a kill between the two must not leave a transcript that knows more than the journal.
-  await scope.journal.flushed();
+  await scope.journal.saved();
   for (let attempt = 0; ; attempt += 1) {
     try {
       await context.ask(
@@ -219,6 +223,15 @@ async function inlineMessage(scope: TurnScope): Promise<string> {
 function refuseUnknownTarget({ workflow_id, target_agent_id }: ChatRequest): void {
   if (workflow_id) throw runFaults.workflow_not_found(`Unknown workflow: ${workflow_id}`);
   if (target_agent_id) throw runFaults.agent_not_found(`Unknown agent: ${target_agent_id}`);
+}
+
+/** Another model than the one that was asked for, or than the one that `start` named, does not answer in silence. */
+function sayFallback({ resumption: { started }, say }: TurnScope, route: ModelRoute): void {
+  const { substitution, reference, modelId } = route;
+  const hasChanged = started !== null && started.modelId !== modelId;
+  const label =
+    substitution ?? (hasChanged ? `${started.modelId} unavailable, going on with ${reference}` : null);
+  if (label !== null) say('status', { phase: 'model_fallback', label, detail: reference });
 }
 
 /** What a client may ask for and this service does not do yet is said, not silently dropped. */

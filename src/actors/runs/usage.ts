@@ -1,6 +1,13 @@
-// Usage: what the model calls of one turn used, added up. Estimated where a provider does not report it.
+// Usage: what the model calls of one turn used, added up. Estimated where a provider does not report it. A call that a lost
+// actor had under way is not in it: nobody knows what it used.
 
 import type { CompletionUsage } from '../providers/protocol.ts';
+
+/** The totals as plain data. */
+export type UsageCounts = Pick<
+  UsageTotals,
+  'inputTokens' | 'outputTokens' | 'reasoningTokens' | 'costUsd' | 'contextTokens'
+>;
 
 export class UsageTotals {
   inputTokens = 0;
@@ -10,6 +17,16 @@ export class UsageTotals {
   costUsd: number | null = null;
   /** Tokens in the window at the last call: its input and its output. */
   contextTokens = 0;
+
+  /** Goes on behind what an earlier life of the run has counted. */
+  constructor(counts: UsageCounts | null = null) {
+    if (counts !== null) Object.assign(this, counts);
+  }
+
+  counts(): UsageCounts {
+    const { inputTokens, outputTokens, reasoningTokens, costUsd, contextTokens } = this;
+    return { inputTokens, outputTokens, reasoningTokens, costUsd, contextTokens };
+  }
 
   add(usage: CompletionUsage): void {
     this.inputTokens += usage.inputTokens;
