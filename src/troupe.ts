@@ -68,6 +68,7 @@ export async function createTroupe(options: TroupeOptions): Promise<Troupe> {
       children: troupeTree({
         environment,
         keyFile: join(dataDir, 'settings.key'),
+        operatorFile: join(dataDir, 'settings.json'),
         runHosts: options.runHosts ?? RUN_HOSTS_DEFAULT,
       }),
       threads: {

@@ -33,6 +33,8 @@ export interface TreeOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where the key that seals stored secrets lives. */
   readonly keyFile: string;
+  /** Where the operator's settings are, if there are any. */
+  readonly operatorFile: string;
   /** Worker threads that carry runs. */
   readonly runHosts: number;
 }
@@ -47,9 +49,14 @@ const HOST_SUPERVISION: Partial<Supervision> = {
 const CHAT_SHUTDOWN_MS = 4_500;
 const HOST_SHUTDOWN_MS = 4_000;
 
-export function troupeTree({ environment, keyFile, runHosts }: TreeOptions): readonly ChildSpec[] {
+export function troupeTree({
+  environment,
+  keyFile,
+  operatorFile,
+  runHosts,
+}: TreeOptions): readonly ChildSpec[] {
   return [
-    child(configActor, { environment, keyFile }, { id: 'config', name: true }),
+    child(configActor, { environment, keyFile, operatorFile }, { id: 'config', name: true }),
     child(toolOutputsActor, undefined, { id: 'tool-outputs', name: true }),
     child(conversationsActor, undefined, { id: 'conversations', name: true }),
     child(providersActor, undefined, { id: 'providers', name: true }),

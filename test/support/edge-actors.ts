@@ -45,7 +45,11 @@ export async function openEdgeActors(options: EdgeOptions = {}): Promise<EdgeAct
 
 async function openIn(directory: string, options: EdgeOptions): Promise<EdgeActors> {
   const storage = await openStorage({ directory, primary: true });
-  const configArgs = { environment: options.environment ?? {}, keyFile: join(directory, 'secrets.key') };
+  const configArgs = {
+    environment: options.environment ?? {},
+    keyFile: join(directory, 'secrets.key'),
+    operatorFile: join(directory, 'settings.json'),
+  };
   const system = await createActorSystem({
     clock: options.clock ?? systemClock,
     services: { storage, version: '0.0.0' },

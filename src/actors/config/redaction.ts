@@ -1,6 +1,6 @@
 // Redaction: how a secret looks to a client, and how that look is recognised when it comes back.
 
-const MASK = '***';
+export const MASK = '***';
 const SHOWN_CHARS = 4;
 /** The end of a shorter secret would give too much of it away. */
 const SECRET_LENGTH_FOR_END = 12;

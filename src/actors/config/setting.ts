@@ -1,168 +1,352 @@
-// Setting: how one configuration key is declared. The declarations themselves are in `settings.ts`.
+// Setting: how one configuration key is declared. The declarations themselves are in `declarations/`.
 // T1 `schema` is the type as well as the bounds: a value that does not fit is never stored and never read back.
 // T2 `expected` says in words what the schema asks for; it ends the sentence "must be …" of an error.
+// T3 What clients are shown (constraints, help, tier) comes from the same call as what is enforced: they cannot differ.
 
 import { type Static, type TSchema, Type } from '../../std/schema.ts';
+import { ROLE_NAMES, type RoleName } from './roles.ts';
+import type { SectionId } from './sections.ts';
+
+export type SettingType = 'bool' | 'int' | 'float' | 'str' | 'map' | 'list';
+
+export type Tier = 'essential' | 'advanced' | 'experimental';
+
+/**
+ * Who may set a key: a client by the common update; only the routes of another noun, through the message `put`; or only
+ * the operator, in the settings file.
+ */
+export type Writer = 'client' | 'noun' | 'operator';
+
+export interface Constraints {
+  readonly min?: number;
+  readonly max?: number;
+  readonly step?: number;
+  readonly enum?: string[];
+  readonly unit?: string;
+}
+
+/** Marks a model setting that follows a role while it is empty. */
+export interface RoleMembership {
+  readonly role: RoleName;
+  /** How the member is called on the roles' page. */
+  readonly member: string;
+  readonly label: string;
+}
 
 export interface Setting<Schema extends TSchema = TSchema> {
+  readonly type: SettingType;
   readonly schema: Schema;
   readonly default: Static<Schema>;
   readonly expected: string;
-  /** Encrypted at rest and redacted in every reply; of a map, what redaction.ts takes for a secret. */
+  /** Encrypted at rest and redacted in every reply. */
   readonly secret: boolean;
   /** Takes null, and reads an empty text as null: "not set". */
   readonly nullable: boolean;
-  /** False for what only this service itself may set. */
-  readonly writable: boolean;
+  /** A text that is stored as it was written, blanks and all. */
+  readonly verbatim: boolean;
+  readonly writer: Writer;
+  readonly constraints: Constraints | undefined;
+  readonly tier: Tier;
+  /** The page of the settings that shows it; null for what has no page. */
+  readonly section: SectionId | null;
+  readonly membership: RoleMembership | undefined;
+  /** What holds while the value is null or an empty text. */
+  readonly emptyMeans: string | undefined;
   /** Environment variable that gives the first value, as long as nothing was ever stored under the key. */
   readonly environment: string | undefined;
+  /** False as long as it is only kept: what reads it is still to come. */
+  readonly inEffect: boolean;
   /** One sentence for the settings page. */
-  readonly help: string;
+  readonly summary: string;
+  /** Why one would change it. */
+  readonly why: string | undefined;
 }
 
-interface SettingOptions {
+export interface SettingOptions {
   readonly environment?: string;
-  readonly writable?: boolean;
+  readonly writer?: Writer;
+  readonly tier?: Tier;
+  readonly emptyMeans?: string;
+  readonly unit?: string;
+  readonly why?: string;
 }
 
-interface Traits {
-  readonly secret?: boolean;
-  readonly nullable?: boolean;
-}
+type Traits = Partial<Pick<Setting, 'secret' | 'nullable' | 'verbatim' | 'constraints' | 'membership'>>;
 
 function setting<Schema extends TSchema>(
+  type: SettingType,
   schema: Schema,
   initial: Static<Schema>,
   expected: string,
-  help: string,
-  { environment, writable = true, secret = false, nullable = false }: SettingOptions & Traits = {},
+  summary: string,
+  { unit, ...options }: SettingOptions & Traits = {},
 ): Setting<Schema> {
-  return { schema, default: initial, expected, secret, nullable, writable, environment, help };
+  const constraints = { ...options.constraints, ...(unit === undefined ? {} : { unit }) };
+  return {
+    type,
+    schema,
+    default: initial,
+    expected,
+    summary,
+    secret: options.secret ?? false,
+    nullable: options.nullable ?? false,
+    verbatim: options.verbatim ?? false,
+    writer: options.writer ?? 'client',
+    constraints: Object.keys(constraints).length === 0 ? undefined : constraints,
+    tier: options.tier ?? 'advanced',
+    section: null,
+    membership: options.membership,
+    emptyMeans: options.emptyMeans,
+    environment: options.environment,
+    inEffect: true,
+    why: options.why,
+  };
 }
 
-export const flag = (initial: boolean, help: string, options?: SettingOptions) =>
-  setting(Type.Boolean(), initial, 'true or false', help, options);
+type Group = Readonly<Record<string, Setting>>;
 
-const TEXT_LENGTH_MAX = 2_000;
-const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+/** Puts a group of settings on one page. */
+export function onPage<const Settings extends Group>(section: SectionId, group: Settings): Settings {
+  return withAll(group, { section });
+}
 
-/** A switch that nobody has to set: null leaves it to the service. */
-export const optionalFlag = (help: string, options?: SettingOptions) =>
-  setting(orNull(Type.Boolean()), null, 'true, false or null', help, { ...options, nullable: true });
+/** Settings that clients can store already, but that nothing reads yet. What comes to read one moves it out. */
+export function kept<const Settings extends Group>(group: Settings): Settings {
+  return withAll(group, { inEffect: false });
+}
 
-type Bounds = { readonly minimum: number; readonly maximum: number };
+/** Settings that only the operator may set. */
+export function operatorOnly<const Settings extends Group>(group: Settings): Settings {
+  return withAll(group, { writer: 'operator' });
+}
+
+function withAll<Settings extends Group>(group: Settings, common: Partial<Setting>): Settings {
+  const entries = Object.entries(group).map(([key, declared]) => [key, { ...declared, ...common }]);
+  return Object.fromEntries(entries) as Settings;
+}
+
+export const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+
+export const flag = (initial: boolean, summary: string, options?: SettingOptions) =>
+  setting('bool', Type.Boolean(), initial, 'true or false', summary, options);
+
+/** True, false, or null: the service decides. */
+export const optionalFlag = (summary: string, options?: SettingOptions) =>
+  setting('bool', orNull(Type.Boolean()), null, 'true, false or null', summary, {
+    ...options,
+    nullable: true,
+  });
+
+type Bounds = { readonly minimum: number; readonly maximum: number; readonly step?: number };
 
 const within = ({ minimum, maximum }: Bounds): string => `from ${minimum} to ${maximum}`;
 
-export const integer = (initial: number, bounds: Bounds, help: string, options?: SettingOptions) =>
-  setting(Type.Integer(bounds), initial, `a whole number ${within(bounds)}`, help, options);
+/** `step` is for the control that shows it; a value between two steps is as good as any. */
+const constraintsOf = ({ minimum, maximum, step }: Bounds): Constraints => ({
+  min: minimum,
+  max: maximum,
+  ...(step === undefined ? {} : { step }),
+});
 
-export const number = (initial: number, bounds: Bounds, help: string, options?: SettingOptions) =>
-  setting(Type.Number(bounds), initial, `a number ${within(bounds)}`, help, options);
+const range = ({ minimum, maximum }: Bounds) => ({ minimum, maximum });
+
+export const integer = (initial: number, bounds: Bounds, summary: string, options?: SettingOptions) =>
+  setting('int', Type.Integer(range(bounds)), initial, `a whole number ${within(bounds)}`, summary, {
+    ...options,
+    constraints: constraintsOf(bounds),
+  });
+
+export const number = (initial: number, bounds: Bounds, summary: string, options?: SettingOptions) =>
+  setting('float', Type.Number(range(bounds)), initial, `a number ${within(bounds)}`, summary, {
+    ...options,
+    constraints: constraintsOf(bounds),
+  });
+
+/** A number that may be absent: "no limit". */
+export const optionalNumber = (bounds: Bounds, summary: string, options?: SettingOptions) =>
+  setting('float', orNull(Type.Number(range(bounds))), null, `a number ${within(bounds)}, or null`, summary, {
+    ...options,
+    nullable: true,
+    constraints: constraintsOf(bounds),
+  });
+
+export const choice = <const Value extends string>(
+  initial: Value,
+  values: readonly Value[],
+  summary: string,
+  options?: SettingOptions,
+) =>
+  setting('str', Type.Enum([...values]), initial, `one of ${values.join(', ')}`, summary, {
+    ...options,
+    constraints: { enum: [...values] },
+  });
+
+const TEXT_LENGTH_MAX = 2_000;
+/** A long prompt. Settings travel with every turn, so this is not the place for books. */
+const PROMPT_LENGTH_MAX = 20_000;
+
+/** A short text that is always there. */
+export const text = (initial: string, summary: string, options?: SettingOptions) =>
+  setting(
+    'str',
+    Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX }),
+    initial,
+    `a text of 1 to ${TEXT_LENGTH_MAX} characters`,
+    summary,
+    options,
+  );
 
 /** A short text that may be absent. */
-export const optionalText = (help: string, options?: SettingOptions) =>
+export const optionalText = (summary: string, options?: SettingOptions) =>
   setting(
+    'str',
     orNull(Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX })),
     null,
     `a text of at most ${TEXT_LENGTH_MAX} characters, or null`,
-    help,
+    summary,
     { ...options, nullable: true },
   );
 
-const Credential = Type.String({ pattern: '^[\\x21-\\x7e]+$', maxLength: TEXT_LENGTH_MAX });
+/** What a model is told, instead of the text that ships; empty for the latter. */
+export const promptText = (initial: string, summary: string, options?: SettingOptions) =>
+  setting(
+    'str',
+    Type.String({ maxLength: PROMPT_LENGTH_MAX }),
+    initial,
+    `a text of at most ${PROMPT_LENGTH_MAX} characters`,
+    summary,
+    { emptyMeans: 'the text that ships is used', ...options, verbatim: true },
+  );
+
+export const Credential = Type.String({ pattern: '^[\\x21-\\x7e]+$', maxLength: TEXT_LENGTH_MAX });
 
 /** A credential. Printable ASCII only: it travels in an HTTP header. */
-export const optionalSecret = (help: string, options?: SettingOptions) =>
-  setting(orNull(Credential), null, 'a key without blanks, or null', help, {
+export const optionalSecret = (summary: string, options?: SettingOptions) =>
+  setting('str', orNull(Credential), null, 'a key without blanks, or null', summary, {
     ...options,
     nullable: true,
     secret: true,
   });
 
-const WebAddress = Type.String({ pattern: '^https?://[^\\s/@]+(/[^\\s@]*)?$', maxLength: TEXT_LENGTH_MAX });
+export const WebAddress = Type.String({
+  pattern: '^https?://[^\\s/@]+(/[^\\s@]*)?$',
+  maxLength: TEXT_LENGTH_MAX,
+});
 
 /** The address of a service. Credentials in it would show, so they are refused. */
-export const optionalUrl = (help: string, options?: SettingOptions) =>
-  setting(orNull(WebAddress), null, 'an http or https address without credentials, or null', help, {
+export const optionalUrl = (summary: string, options?: SettingOptions) =>
+  setting('str', orNull(WebAddress), null, 'an http or https address without credentials, or null', summary, {
     ...options,
     nullable: true,
   });
 
-/** What a turn uses when it names no model: `provider:model` or `role:name`. */
-export const optionalModelReference = (help: string, options?: SettingOptions) =>
+/** `provider:model`, where `role:` is no provider. */
+const CONCRETE_MODEL = '(?!role:)[^\\s:]+:\\S[^\\n]*';
+
+/** What a turn uses when it names no model. */
+export const optionalModelReference = (summary: string, options?: SettingOptions) =>
   setting(
-    orNull(Type.String({ pattern: '^[^\\s:]+:\\S[^\\n]*$', maxLength: TEXT_LENGTH_MAX })),
+    'str',
+    orNull(
+      Type.String({
+        pattern: `^(${CONCRETE_MODEL}|role:(${ROLE_NAMES.join('|')}))$`,
+        maxLength: TEXT_LENGTH_MAX,
+      }),
+    ),
     null,
-    'provider:model, role:name or null',
-    help,
+    `provider:model, ${ROLE_NAMES.map((role) => `role:${role}`).join(', ')} or null`,
+    summary,
     { ...options, nullable: true },
   );
 
 /** The model behind a role: a role cannot stand for another, and an empty text leaves it unset. */
-export const roleModel = (help: string, options?: SettingOptions) =>
+export const roleModel = (summary: string, options?: SettingOptions) =>
   setting(
-    Type.String({ pattern: '^$|^(?!role:)[^\\s:]+:\\S[^\\n]*$', maxLength: TEXT_LENGTH_MAX }),
+    'str',
+    Type.String({ pattern: `^$|^${CONCRETE_MODEL}$`, maxLength: TEXT_LENGTH_MAX }),
     '',
     'provider:model, or empty',
-    help,
+    summary,
+    { emptyMeans: 'what follows the role uses the default model', ...options },
+  );
+
+const ONE_LINE = '^[^\\n]*$';
+
+/** The model of one task: any reference that routing understands. Empty is a value: "follow the role", or the turn's model. */
+export const taskModel = (
+  initial: string,
+  summary: string,
+  { membership, ...options }: SettingOptions & { readonly membership?: RoleMembership } = {},
+) =>
+  setting(
+    'str',
+    Type.String({ pattern: ONE_LINE, maxLength: TEXT_LENGTH_MAX }),
+    initial,
+    'provider:model, role:name, or empty',
+    summary,
+    {
+      emptyMeans:
+        membership === undefined ? 'the model of the turn is used' : `follows the role ${membership.role}`,
+      ...options,
+      ...(membership === undefined ? {} : { membership }),
+    },
+  );
+
+/** As `taskModel`, where "none" is null. */
+export const optionalTaskModel = (summary: string, options?: SettingOptions) =>
+  setting(
+    'str',
+    orNull(Type.String({ pattern: ONE_LINE, minLength: 1, maxLength: TEXT_LENGTH_MAX })),
+    null,
+    'provider:model, role:name or null',
+    summary,
+    { ...options, nullable: true },
+  );
+
+/** Short texts, replaced as a whole. */
+export const texts = (
+  initial: readonly string[],
+  countMax: number,
+  summary: string,
+  options?: SettingOptions,
+) =>
+  setting(
+    'list',
+    Type.Array(Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX }), { maxItems: countMax }),
+    [...initial],
+    `a list of at most ${countMax} texts`,
+    summary,
     options,
   );
 
-const MODEL_LIMITS_MAX = 1_000;
+/** No underscore first: `__proto__` is the name of nothing. */
+const ENTRY_NAME = '^[A-Za-z0-9@~][^\\n]{0,199}$';
 
-/** Limits of single models, keyed by `provider:model`. Replaced as a whole. */
-export const modelLimits = (help: string, options?: SettingOptions) =>
+interface MapOptions extends SettingOptions {
+  readonly entriesMax: number;
+  /** Ends the sentence "must be …". */
+  readonly expected: string;
+  /** The pattern of the names. */
+  readonly names?: string;
+  /** Some of what it holds is secret: see redaction.ts. */
+  readonly secret?: boolean;
+}
+
+/** Named entries of one shape, replaced as a whole by an update. */
+export const map = <Schema extends TSchema>(
+  entry: Schema,
+  initial: { readonly [name: string]: Static<Schema> },
+  summary: string,
+  { entriesMax, expected, names = ENTRY_NAME, ...options }: MapOptions,
+) =>
   setting(
-    Type.Record(
-      // No underscore first: `__proto__` is no model.
-      Type.String({ pattern: '^[A-Za-z0-9@~][^\\n]{0,199}$' }),
-      Type.Object(
-        {
-          context_window: Type.Optional(Type.Integer({ minimum: 1024, maximum: 2_000_000 })),
-          max_output_tokens: Type.Optional(Type.Integer({ minimum: 256, maximum: 200_000 })),
-        },
-        { additionalProperties: false },
-      ),
-      { maxProperties: MODEL_LIMITS_MAX, additionalProperties: false },
-    ),
-    {},
-    'a map of model to {context_window 1024 to 2000000, max_output_tokens 256 to 200000}',
-    help,
-    options,
-  );
-
-/** An endpoint that speaks the chat-completions protocol, as its user registered it. */
-export const CustomEndpoint = Type.Object(
-  {
-    label: Type.String({ minLength: 1, maxLength: 80 }),
-    base_url: WebAddress,
-    api_key: orNull(Credential),
-    /** Sent with every request. */
-    headers: Type.Record(
-      Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$' }),
-      Type.String({ pattern: '^[\\x20-\\x7e]*$', maxLength: TEXT_LENGTH_MAX }),
-      { maxProperties: 20, additionalProperties: false },
-    ),
-    enabled: Type.Boolean(),
-  },
-  { additionalProperties: false },
-);
-
-/** The first part of a model reference. */
-const ENDPOINT_ID = '^[a-z0-9][a-z0-9_-]{1,31}$';
-/** Each is asked for its models when somebody wants to see them all. */
-const CUSTOM_ENDPOINTS_MAX = 32;
-
-/** Endpoints by id. They hold keys, and have routes of their own. */
-export const customEndpoints = (help: string) =>
-  setting(
-    Type.Record(Type.String({ pattern: ENDPOINT_ID }), CustomEndpoint, {
-      maxProperties: CUSTOM_ENDPOINTS_MAX,
+    'map',
+    Type.Record(Type.String({ pattern: names }), entry, {
+      maxProperties: entriesMax,
       additionalProperties: false,
     }),
-    {},
-    `a map of id to endpoint, at most ${CUSTOM_ENDPOINTS_MAX}`,
-    help,
-    { secret: true, writable: false },
+    initial as never,
+    expected,
+    summary,
+    options,
   );

@@ -1,11 +1,12 @@
 // Store: what was set, in one table keyed by setting. Defaults are not stored, so that a new default takes effect.
 // W1 A secret is stored sealed, under its key as the label.
 // W2 What cannot be read back (another key file, bounds that have changed since) counts as not set, and is reported.
+// W3 A change is decided inside of the write, from what is stored then: two at once lose nothing.
 
 import type { Sealer } from '../../std/sealing.ts';
 import { fits } from '../../std/validation.ts';
 import type { Storage, Table } from '../../storage/contract.ts';
-import { defaultSettings, SETTING_KEYS, type SettingKey, type Settings, settings } from './settings.ts';
+import { SETTING_KEYS, type SettingKey, type Settings, settings } from './settings.ts';
 import type { Changes } from './update.ts';
 
 type StoredSetting =
@@ -14,20 +15,24 @@ type StoredSetting =
   /** A map that holds secrets, as JSON. */
   | { readonly kind: 'sealed_json'; readonly sealed: string };
 
+/** Why a stored value does not count. */
+export type Unreadable = 'sealed with another key' | 'does not fit any more';
+
 export interface LoadedSettings {
   readonly effective: Settings;
-  readonly unreadable: readonly SettingKey[];
+  readonly unreadable: ReadonlyMap<SettingKey, Unreadable>;
 }
 
 export interface SettingsStore {
   load(): LoadedSettings;
   /** Whether anything, null included, was ever set. */
   has(key: SettingKey): boolean;
-  /** All or nothing; resolves when it is flushed. */
-  save(changes: Changes): Promise<void>;
+  /** All or nothing; resolves when it is flushed. What `decide` throws is thrown, and nothing is changed. */
+  save(decide: (current: Settings) => Changes): Promise<Changes>;
 }
 
-export function settingsStore(storage: Storage, sealer: Sealer): SettingsStore {
+/** `initial` holds wherever nothing was set. */
+export function settingsStore(storage: Storage, sealer: Sealer, initial: Settings): SettingsStore {
   const table: Table<StoredSetting> = storage.table<StoredSetting>({ name: 'settings' });
 
   const toStored = (key: SettingKey, value: unknown): StoredSetting => {
@@ -50,24 +55,27 @@ export function settingsStore(storage: Storage, sealer: Sealer): SettingsStore {
     }
   };
 
+  const read = (get: (key: SettingKey) => StoredSetting | undefined): LoadedSettings => {
+    const effective: Record<string, unknown> = { ...initial };
+    const unreadable = new Map<SettingKey, Unreadable>();
+    for (const key of SETTING_KEYS) {
+      const stored = get(key);
+      if (stored === undefined) continue;
+      const value = fromStored(key, stored);
+      if (fits(settings[key].schema, value)) effective[key] = value;
+      else unreadable.set(key, value === undefined ? 'sealed with another key' : 'does not fit any more');
+    }
+    return { effective: effective as unknown as Settings, unreadable };
+  };
+
   return {
-    load() {
-      const effective: Record<string, unknown> = { ...defaultSettings };
-      const unreadable: SettingKey[] = [];
-      for (const key of SETTING_KEYS) {
-        const stored = table.get(key);
-        if (stored === undefined) continue;
-        const value = fromStored(key, stored);
-        if (fits(settings[key].schema, value)) effective[key] = value;
-        else unreadable.push(key);
-      }
-      return { effective: effective as unknown as Settings, unreadable };
-    },
+    load: () => read((key) => table.get(key)),
     has: (key) => table.has(key),
-    async save(changes) {
-      await storage.write('flushed', (tx) => {
+    save: (decide) =>
+      storage.write('flushed', (tx) => {
+        const changes = decide(read((key) => tx.get(table, key)).effective); // W3
         for (const [key, value] of changes) tx.put(table, key, toStored(key, value));
-      });
-    },
+        return changes;
+      }),
   };
 }

@@ -18,9 +18,10 @@ export function readUpdate(tree: Readonly<Record<string, unknown>>): ReadUpdate 
   const changes = new Map<SettingKey, unknown>();
   const errors: Record<string, string> = {};
   for (const key of SETTING_KEYS) {
-    const setting = settings[key];
+    const setting: Setting = settings[key];
+    if (setting.writer !== 'client') continue; // U2
     const given = lookUp(tree, key);
-    if (given === undefined || !setting.writable) continue;
+    if (given === undefined) continue;
     const read = readSetting(setting, given);
     if (read.ok) changes.set(key, read.value);
     else errors[key] = read.error;
@@ -37,7 +38,7 @@ export function readSetting(setting: Setting, given: unknown): ReadSetting {
   if (setting.secret && isRedacted(given)) {
     return { ok: false, error: 'is a redacted value; leave the key out to keep what is stored' };
   }
-  const trimmed = typeof given === 'string' ? given.trim() : given;
+  const trimmed = typeof given === 'string' && !setting.verbatim ? given.trim() : given;
   const value = setting.nullable && trimmed === '' ? null : trimmed;
   return fits(setting.schema, value)
     ? { ok: true, value }

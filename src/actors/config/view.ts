@@ -1,5 +1,6 @@
 // View: the effective settings as the tree of sections that clients see, secrets redacted. Pure.
 
+import { PLAN_PROMPT } from './declarations/thinking.ts';
 import { redacted, redactedMap } from './redaction.ts';
 import { SETTING_KEYS, type Settings, settings } from './settings.ts';
 
@@ -14,6 +15,8 @@ export function viewOf(effective: Settings): Tree {
     const leaf = segments.pop() ?? key;
     sectionAt(tree, segments)[leaf] = shown;
   }
+  // Not a setting: the client shows it where `planner.prompt_override` is empty.
+  sectionAt(tree, ['planner'])['decompose_default'] = PLAN_PROMPT;
   return tree;
 }
 

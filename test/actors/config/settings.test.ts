@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { isRedacted, redacted } from '../../../src/actors/config/redaction.ts';
-import { defaultSettings, SETTING_KEYS, settings } from '../../../src/actors/config/settings.ts';
+import { defaultSettings } from '../../../src/actors/config/settings.ts';
 import { readUpdate } from '../../../src/actors/config/update.ts';
 import { viewOf } from '../../../src/actors/config/view.ts';
-import { fits } from '../../../src/std/validation.ts';
 
 const changesOf = (tree: Record<string, unknown>): Record<string, unknown> => {
   const update = readUpdate(tree);
@@ -15,25 +14,6 @@ const errorsOf = (tree: Record<string, unknown>): readonly string[] => {
   return update.ok ? [] : Object.keys(update.errors);
 };
 
-test('every default fits its own declaration', () => {
-  for (const key of SETTING_KEYS) expect(fits(settings[key].schema, settings[key].default), key).toBe(true);
-});
-
-test('no key is a prefix of another', () => {
-  for (const key of SETTING_KEYS) {
-    expect(SETTING_KEYS.filter((other) => other.startsWith(`${key}.`))).toEqual([]);
-  }
-});
-
-test('the defaults are the documented ones', () => {
-  expect(defaultSettings['chat.max_tool_rounds']).toBe(10);
-  expect(defaultSettings['providers.lmstudio.timeout']).toBe(300);
-  expect(defaultSettings['providers.openai.timeout']).toBe(60);
-  expect(defaultSettings['context.rehydrate_max_turns']).toBe(400);
-  expect(defaultSettings['models.roles.summarizer']).toBe('');
-  expect(defaultSettings['preferences.default_model']).toBeNull();
-});
-
 test('the view is a tree of sections with secrets redacted', () => {
   const view = viewOf({
     ...defaultSettings,
@@ -44,6 +24,7 @@ test('the view is a tree of sections with secrets redacted', () => {
   expect(view.providers.vercel?.api_key).toBe('***');
   expect(view.providers.anthropic?.api_key).toBeNull();
   expect(view.chat).toEqual({ max_tool_rounds: 10, auto_continue_on_length: true });
+  expect(view).toHaveProperty('planner.decompose_default', expect.stringContaining('subtasks'));
   expect(JSON.stringify(view)).not.toContain('0123456789');
 });
 
@@ -60,6 +41,8 @@ test('an update takes declared keys, trimmed, and passes over all others', () =>
       preferences: { default_model: 'openai:gpt-4.1' },
       models: { roles: { fast_utility: 'anthropic:claude' } },
       nonsense: 7,
+      shell: { allow_unsandboxed: true },
+      prompts: { layers: {} },
       chat: 'not a section',
     }),
   ).toEqual({
@@ -99,6 +82,44 @@ test('every refused key has an error of its own, and nothing is taken', () => {
   expect(update.ok ? '' : update.errors['llm_settings.default_temperature']).toBe(
     'must be a number from 0 to 2',
   );
+});
+
+test('a role that is asked for has to exist', () => {
+  const defaultModel = (default_model: string) => errorsOf({ preferences: { default_model } });
+  expect(defaultModel('role:summarizer')).toEqual([]);
+  expect(defaultModel('openrouter:vendor/model:free')).toEqual([]);
+  expect(defaultModel('role:nobody')).toEqual(['preferences.default_model']);
+  expect(defaultModel('bare-name')).toEqual(['preferences.default_model']);
+});
+
+test('the model of a task takes any reference, and stores an empty text as "follow the role"', () => {
+  const tree = (model: unknown) => ({ session: { rolling_summary: { model } } });
+  for (const model of ['', 'openai:gpt-4.1', 'role:summarizer', 'bare-name']) {
+    expect(changesOf(tree(model))).toEqual({ 'session.rolling_summary.model': model });
+  }
+  expect(errorsOf(tree(null))).toEqual(['session.rolling_summary.model']);
+  expect(changesOf({ planner: { model: null }, ambassador: { model: '', profile_id: null } })).toEqual({
+    'planner.model': null,
+    'ambassador.model': null,
+    'ambassador.profile_id': null,
+  });
+});
+
+test('sections of sections are merged key by key', () => {
+  expect(changesOf({ ambassador: { aide: { max_parallel: 2 }, dispatch: {} } })).toEqual({
+    'ambassador.aide.max_parallel': 2,
+  });
+});
+
+test('a prompt is kept as it was written, blanks and all', () => {
+  const prompt_override = '  Plan well.\n\n';
+  expect(changesOf({ planner: { prompt_override } })).toEqual({ 'planner.prompt_override': prompt_override });
+});
+
+test('a choice takes one of its values', () => {
+  expect(changesOf({ search: { backend: 'brave' } })).toEqual({ 'search.backend': 'brave' });
+  const refused = readUpdate({ search: { backend: 'other' } });
+  expect(refused).toEqual({ ok: false, errors: { 'search.backend': 'must be one of tavily, brave' } });
 });
 
 test('bounds include their ends', () => {

@@ -42,7 +42,11 @@ export async function openProviderSystem(
   let elapsedMs = 0;
   const doubles: ProviderDouble[] = [];
   const clock: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + elapsedMs };
-  const configArgs = { environment: {}, keyFile: join(data.directory, 'secrets.key') };
+  const configArgs = {
+    environment: {},
+    keyFile: join(data.directory, 'secrets.key'),
+    operatorFile: join(data.directory, 'settings.json'),
+  };
   const system = await createActorSystem({
     clock,
     services: { storage: data.storage, version: '0.0.0' },

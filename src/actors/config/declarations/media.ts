@@ -1,0 +1,63 @@
+// Settings of images and audio.
+
+import { Type } from '../../../std/schema.ts';
+import { flag, integer, kept, map, onPage, operatorOnly, promptText, taskModel } from '../setting.ts';
+
+const PRICES_MAX = 1_000;
+
+const AVATAR_STYLE =
+  'Portrait of {subject}, head and shoulders, facing the viewer. Soft light from one side, calm plain background, ' +
+  'clear silhouette that still reads at the size of an icon. No text, no frame, no watermark.';
+
+/** What a unit of a model's output costs; which units there are is the matter of whoever bills them. */
+const Prices = Type.Record(Type.String(), Type.Number({ minimum: 0 }), { maxProperties: 20 });
+
+const media = onPage(
+  'images',
+  kept({
+    'images.enabled': flag(true, 'Offers to make images.', { tier: 'essential' }),
+    'images.default_model': taskModel(
+      'openrouter:black-forest-labs/flux.2-klein-4b',
+      'Model that makes images.',
+      {
+        tier: 'essential',
+        emptyMeans: 'the shipped model is used',
+      },
+    ),
+    'images.avatar_model': taskModel(
+      'openrouter:microsoft/mai-image-2.5',
+      'Model that makes the portraits of agents.',
+      { tier: 'essential', emptyMeans: 'the shipped model is used' },
+    ),
+    'images.avatar_style_prompt': promptText(
+      AVATAR_STYLE,
+      'How portraits look; {subject} stands for who is shown.',
+    ),
+    'vision.enabled': flag(true, 'Lets a model see the images of a turn.', { tier: 'essential' }),
+    'vision.refeed_recent_turns': integer(
+      2,
+      { minimum: 0, maximum: 100 },
+      'For how many turns a model sees an image again.',
+      { unit: 'turns', why: 'Every time costs the tokens of the image once more.' },
+    ),
+    'audio.input_enabled': flag(true, 'Lets a model hear the audio of a turn.', { tier: 'essential' }),
+    'audio.speech_enabled': flag(true, 'Offers to speak answers.', { tier: 'essential' }),
+  }),
+);
+
+const prices = kept(
+  operatorOnly({
+    'pricing.audio': map(Prices, {}, 'What speech and transcription cost, by model.', {
+      entriesMax: PRICES_MAX,
+      expected: 'a map of model to its prices',
+      unit: 'USD',
+    }),
+    'pricing.images': map(Prices, {}, 'What an image costs, by model.', {
+      entriesMax: PRICES_MAX,
+      expected: 'a map of model to its prices',
+      unit: 'USD',
+    }),
+  }),
+);
+
+export const mediaSettings = { ...media, ...prices };
