@@ -1,23 +1,23 @@
-// Runs: the directory actor. Admits, places, follows, lists, steers, cancels and settles runs; runs none itself.
-// Promises R1 to R6 stand in protocol.ts. What lives where: bookkeeping in directory.ts, readers in readers.ts, settling of
-// lost runs in settlement.ts (decision) and recovery.ts (effect).
+// Runs: the directory actor. Lets runs in, starts, follows, lists, steers, cancels and settles them; runs none itself.
+// Promises R1 to R6 stand in protocol.ts. What lives where: who may begin in admission.ts, the ways in, on and out in
+// acceptance.ts, starting.ts and endings.ts, settling of lost runs in settlement.ts (decision) and recovery.ts (effect).
 
 import { type Fault, isFault } from '../../std/errors.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
-import { CONVERSATION_ID_LENGTH_MAX } from '../conversations/protocol.ts';
+import { config } from '../config/protocol.ts';
 import { providerFaults } from '../providers/protocol.ts';
+import { acceptanceOf, type Newcomer } from './acceptance.ts';
+import { Admission } from './admission.ts';
 import { type AgentActivity, agentStatus } from './agent-status.ts';
-import { Directory, type LiveRun, type RunHostEntry } from './directory.ts';
+import type { Desk } from './desk.ts';
+import { Directory } from './directory.ts';
+import { endingsOf } from './endings.ts';
 import { sweepExpired } from './expiry.ts';
 import { Outcomes } from './outcomes.ts';
 import {
   type ChatReply,
-  type ChatRequest,
   RUNS_LISTED_MAX,
-  RUNS_LIVE_MAX,
   type RunError,
-  type RunOrder,
-  type RunOrigin,
   type RunOutcome,
   runFaults,
   runHost,
@@ -26,21 +26,22 @@ import {
   STOP_GRACE_MS,
 } from './protocol.ts';
 import { Readers } from './readers.ts';
-import { type LostEnd, recoverRun, settleRecord, storedOutcome } from './recovery.ts';
+import { type LostEnd, recoverRun, storedOutcome } from './recovery.ts';
 import { EphemeralSessions } from './sessions.ts';
+import { startingOf } from './starting.ts';
+import { steerRun } from './steer-run.ts';
 import { openRunStore, type RunRecord } from './store.ts';
-import { entryOf, hasContent } from './view.ts';
+import { entryOf } from './view.ts';
 
 import '../services.ts';
 
-const RUN_ID_DIGITS = 16;
 const EXPIRY_INTERVAL_MS = 60_000;
-/** A settlement that could not be saved (a full disk, an owner that restarts) is tried again after so long. */
-const SETTLE_RETRY_MS = 1_000;
-/** A thread that does not take a run for so long is stuck, and has been ended by the kernel before. */
-const BEGIN_DEADLINE_MS = 60_000;
 /** Recoveries at once: enough to fill a commit, few enough to keep the edge thread responsive. */
 const RECOVERIES_AT_ONCE = 64;
+/** The settings are followed anew, when their owner was lost, after so long. */
+const FOLLOW_RETRY_MS = 1_000;
+/** Nobody begins before the limits are read. */
+const LIMITS_UNKNOWN = { liveMax: 0, queueMax: 0 };
 
 export const runsActor = actor({
   module: import.meta.url,
@@ -48,118 +49,66 @@ export const runsActor = actor({
   protocol: runs,
   setup: async (context: ActorContext<typeof runs>) => {
     const store = openRunStore(context.services.storage);
-    const directory = new Directory();
-    const readers = new Readers(store);
-    const outcomes = new Outcomes();
-    const sessions = new EphemeralSessions();
-    /** Jobs whose records are being written. */
-    const launching = new Map<string, Promise<RunOrder>>();
+    const desk: Desk = {
+      context,
+      store,
+      admission: new Admission(LIMITS_UNKNOWN),
+      directory: new Directory(),
+      readers: new Readers(store),
+      outcomes: new Outcomes(),
+      sessions: new EphemeralSessions(),
+    };
+    const { admission, directory, readers, outcomes } = desk;
     let activity: AgentActivity = { status: 'idle', task: null };
-    let isDraining = false;
     let onIdle: (() => void) | null = null;
+
+    const isIdle = (): boolean => admission.liveCount === 0 && directory.settlingCount === 0;
+    const noteIdle = (): void => {
+      if (isIdle()) onIdle?.();
+    };
+    const endings = endingsOf(desk, ({ status }) => {
+      activity = { status: status === 'done' ? 'complete' : status, task: null };
+      startNext();
+      noteIdle();
+    });
+    const startNext = startingOf(desk, endings.lose, noteIdle);
+    const acceptance = acceptanceOf(desk, startNext);
 
     await recoverAll(context, store);
     const sweep = (): void => {
       context.pipe(sweepExpired(context, store), () => context.after('expiry', EXPIRY_INTERVAL_MS, sweep));
     };
     sweep();
+    await acceptance.readLimits();
+    context.background(followLimits());
 
-    /** R5: again and again until it is saved; the run counts as live as long. */
-    const settle = (runId: string, save: () => Promise<RunOutcome>): void => {
-      context.pipe(save(), finish, (error) => {
-        if (!isFault(error) || !error.retryable) throw error;
-        context.log.warn({ run: runId, error: error.message }, 'a run is not settled yet');
-        context.after(`settle ${runId}`, SETTLE_RETRY_MS, () => settle(runId, save));
-      });
-    };
+    /** A higher limit is felt at once, by those that wait already. */
+    async function followLimits(): Promise<void> {
+      while (!context.signal.aborted) {
+        try {
+          for await (const keys of context.stream(config, 'changes', {})) {
+            if (keys.some((key) => key.startsWith('runs.'))) context.pipe(acceptance.readLimits(), startNext);
+          }
+        } catch (error) {
+          if (!isFault(error)) throw error;
+        }
+        await new Promise<void>((resolve) => context.clock.startTimer(FOLLOW_RETRY_MS, resolve));
+      }
+    }
 
-    const lose = ({ runId }: LiveRun, reason: string): void => {
-      const record = store.records.get(runId);
-      // Being admitted right now: its admission looks for the host once more.
-      if (record === undefined || directory.beginSettling(runId) === undefined) return;
-      settle(runId, async () => {
-        const status = await recoverRun(context, store, record, { status: 'failed', reason });
-        return storedOutcome(store, record, status);
-      });
-    };
-
-    const finish = (outcome: RunOutcome): void => {
-      directory.remove(outcome.run_id);
-      readers.wake(outcome.run_id);
-      activity = { status: outcome.status === 'done' ? 'complete' : outcome.status, task: null };
-      outcomes.settle(outcome);
-      if (directory.liveCount === 0) onIdle?.();
+    const enter = async (newcomer: Newcomer) => {
+      const entered = await acceptance.enter(newcomer);
+      activity = { status: 'executing', task: runMessage(newcomer.request.message ?? '') };
+      return entered;
     };
 
     /** Resolves when no run is live, or when the time is up. */
     const idle = (withinMs: number): Promise<void> => {
       const { promise, resolve } = Promise.withResolvers<void>();
-      if (directory.liveCount === 0) resolve();
+      if (isIdle()) resolve();
       onIdle = resolve;
       context.after('idle', withinMs, resolve);
       return promise;
-    };
-
-    /** R1: the record is flushed, and the run is on its way, when this resolves. */
-    const admit = async (
-      request: ChatRequest,
-      userId: string,
-      origin: RunOrigin,
-      runId = context.random.hex(RUN_ID_DIGITS),
-    ): Promise<RunOrder> => {
-      if (!hasContent(request)) throw runFaults.message_required('message is required');
-      assertSessionId(request.session_id);
-      const host = directory.freestHost();
-      if (host === undefined || isDraining || directory.liveCount >= RUNS_LIVE_MAX) {
-        throw runFaults.runs_full('No more runs are taken at the moment', { retryAfterMs: 1000 });
-      }
-      const nowMs = context.clock.nowMs();
-      const order: RunOrder = {
-        run_id: runId,
-        user_id: userId,
-        session_id: request.session_id || context.random.uuid(),
-        request,
-        acceptedAtMs: nowMs,
-        earlier:
-          request.session_id && request.use_memory === false ? sessions.turns(request.session_id, nowMs) : [],
-        journaledSeq: 0,
-        steers: [],
-      };
-      const live: LiveRun = {
-        runId: order.run_id,
-        sessionId: order.session_id,
-        userId,
-        host: host.address,
-      };
-      // Before the record is written: whoever asks for the run from now on finds it.
-      directory.add(live);
-      try {
-        await context.services.storage.write('flushed', (tx) =>
-          tx.put(store.records, order.run_id, recordOf(order, origin)),
-        );
-      } catch (error) {
-        directory.remove(order.run_id);
-        throw error;
-      }
-      activity = { status: 'executing', task: runMessage(request.message ?? '') };
-      begin(live, order, host);
-      return order;
-    };
-
-    const begin = (live: LiveRun, order: RunOrder, { name, address }: RunHostEntry): void => {
-      if (!directory.hasHost(address)) {
-        lose(live, lostHost(name));
-        return;
-      }
-      const begun = context.refTo(runHost, address).ask('begin', order, { deadlineMs: BEGIN_DEADLINE_MS });
-      context.pipe(
-        begun,
-        () => undefined,
-        (error) => {
-          // A host that has ended is watched: its runs are settled when all that lived on it is gone.
-          if (!isFault(error, 'actor_terminated')) lose(live, 'The run host did not take the run');
-        },
-      );
     };
 
     /** A run of this user, live or not; undefined for somebody else's and for unknown ones. */
@@ -168,10 +117,22 @@ export const runsActor = actor({
       return record?.user_id === userId ? record : undefined;
     };
 
+    const outcomeOf = (
+      runId: string,
+      userId: string,
+      signal: AbortSignal,
+    ): RunOutcome | Promise<RunOutcome> => {
+      const record = ownRecord(runId, userId);
+      if (record === undefined) throw runFaults.run_not_found('Unknown run');
+      return record.status === 'running'
+        ? outcomes.wait(runId, signal)
+        : storedOutcome(store, record, record.status);
+    };
+
     return {
       start: async ({ user_id, ...request }) => {
-        const { run_id } = await admit(request, user_id, 'stream');
-        return { run_id };
+        const { runId, after } = await enter({ request, userId: user_id, origin: 'stream' });
+        return { run_id: runId, after };
       },
       tail: async function* ({ run_id, after, user_id }, { signal }) {
         if (run_id === undefined || run_id === '') throw runFaults.run_id_required('run_id required');
@@ -182,8 +143,8 @@ export const runsActor = actor({
         yield* readers.follow(run_id, after ?? 0, () => directory.find(run_id) !== undefined, signal);
       },
       chat: async ({ user_id, ...request }, { signal }) => {
-        const { run_id } = await admit(request, user_id, 'chat');
-        return replyOf(await outcomes.wait(run_id, signal));
+        const { runId } = await enter({ request, userId: user_id, origin: 'chat' });
+        return replyOf(await outcomeOf(runId, user_id, signal));
       },
       list: ({ user_id, limit }) => {
         const bounds = { start: [user_id, Number.MAX_SAFE_INTEGER], end: [user_id], reverse: true } as const;
@@ -194,14 +155,15 @@ export const runsActor = actor({
         const record = ownRecord(run_id, user_id);
         if (record === undefined) return { run_id, cancel_requested: false, status: null };
         if (record.status !== 'running') return { run_id, cancel_requested: false, status: record.status };
-        const live = directory.find(run_id);
-        if (live === undefined) {
+        const run = directory.find(run_id);
+        if (run === undefined) {
           // Nobody runs it: settled here and now.
           const status = await recoverRun(context, store, record, { status: 'cancelled' });
           readers.wake(run_id);
           return { run_id, cancel_requested: true, status };
         }
-        context.refTo(runHost, live.host).tell('cancel', { run_id, cause: 'cancelled' });
+        if (run.where.at === 'desk') endings.endUnbegun(run, { status: 'cancelled' });
+        else context.refTo(runHost, run.where.host).tell('cancel', { run_id, cause: 'cancelled' });
         return { run_id, cancel_requested: true, status: record.status };
       },
       steer: async ({ run_id, message, user_id }) => {
@@ -210,61 +172,53 @@ export const runsActor = actor({
         const record = store.records.get(run_id);
         if (record === undefined) throw runFaults.run_not_found('Unknown run');
         if (record.user_id !== user_id) throw runFaults.run_not_owned('The run belongs to another user');
-        const live = directory.find(run_id);
-        if (record.status !== 'running' || live === undefined)
+        const run = directory.find(run_id);
+        if (record.status !== 'running' || run === undefined)
           throw runFaults.run_not_active('The run is not active');
-        const steer_id = context.random.hex(RUN_ID_DIGITS);
-        await context.refTo(runHost, live.host).ask('steer', { run_id, steer_id, message: text });
+        await steerRun(desk, run, text);
         return { run_id, steer_accepted: true };
       },
-      agent_status: () => agentStatus(context, activity, directory.sessionCount),
+      agent_status: () => agentStatus(context, activity, admission.conversationCount),
       launch: async ({ run_id, user_id, request, origin }) => {
-        if (store.records.has(run_id)) return {};
-        const launch = launching.get(run_id) ?? admit(request, user_id, origin, run_id);
-        launching.set(run_id, launch);
-        await launch.finally(() => launching.delete(run_id));
+        await acceptance.launch(run_id, { request, userId: user_id, origin });
         return {};
       },
-      outcome: ({ run_id, user_id }, { signal }) => {
-        const record = ownRecord(run_id, user_id);
-        if (record === undefined) throw runFaults.run_not_found('Unknown run');
-        return record.status === 'running'
-          ? outcomes.wait(run_id, signal)
-          : storedOutcome(store, record, record.status);
-      },
+      outcome: ({ run_id, user_id }, { signal }) => outcomeOf(run_id, user_id, signal),
       host_ready: ({ name, address }) => {
         directory.addHost(name, address);
         context.watch(address, () => {
-          for (const live of directory.loseHost(address)) lose(live, lostHost(name));
+          for (const run of directory.loseHost(address)) endings.lose(run, lostHost(name));
         });
+        startNext();
       },
       host_retiring: ({ address }) => directory.retireHost(address),
       appended: ({ run_id }) => readers.wake(run_id),
-      settled: (outcome) => {
-        const { run_id, status, reply } = outcome;
-        if (directory.beginSettling(run_id) === undefined) return;
-        rememberEphemeral(sessions, store.records.get(run_id), reply, context.clock.nowMs());
-        settle(run_id, async () => {
-          await settleRecord(context, store, run_id, status);
-          return outcome;
-        });
-      },
+      settled: endings.settled,
       drain: async ({ withinMs }) => {
-        isDraining = true;
+        admission.close();
+        for (const run of directory.all()) {
+          // Whoever waits for it is told now; other runs that wait are left to the next start.
+          if (run.origin === 'chat') endings.endUnbegun(run, STOPPED, STOPPED_ERROR);
+        }
         await idle(withinMs);
-        for (const { runId, host } of directory.live()) {
-          context.refTo(runHost, host).tell('cancel', { run_id: runId, cause: 'service_stopped' });
+        for (const { runId, where } of directory.all()) {
+          if (where.at === 'host') {
+            context.refTo(runHost, where.host).tell('cancel', { run_id: runId, cause: 'service_stopped' });
+          }
         }
         await idle(STOP_GRACE_MS);
-        return { liveCount: directory.liveCount };
+        return { liveCount: admission.liveCount };
       },
       run_lost: ({ run_id, message }) => {
-        const live = directory.find(run_id);
-        if (live !== undefined) lose(live, message);
+        const run = directory.find(run_id);
+        if (run !== undefined) endings.lose(run, message);
       },
     };
   },
 });
+
+const STOPPED: LostEnd = { status: 'failed', reason: 'The service was stopped' };
+const STOPPED_ERROR: RunError = { code: 'service_stopped', message: 'The service was stopped' };
 
 /** R5: what the last process left running. */
 async function recoverAll(context: ActorContext, store: ReturnType<typeof openRunStore>): Promise<void> {
@@ -279,23 +233,6 @@ async function recoverAll(context: ActorContext, store: ReturnType<typeof openRu
   }
   if (lost.length > 0)
     context.log.warn({ runs: lost.length }, 'settled runs that the last process left unfinished');
-}
-
-function recordOf(
-  { run_id, user_id, session_id, request, acceptedAtMs }: RunOrder,
-  origin: RunOrigin,
-): RunRecord {
-  return {
-    run_id,
-    user_id,
-    session_id,
-    origin,
-    status: 'running',
-    request,
-    resumes: 0,
-    createdAtMs: acceptedAtMs,
-    updatedAtMs: acceptedAtMs,
-  };
 }
 
 function replyOf({ status, reply, error }: RunOutcome): ChatReply {
@@ -316,25 +253,6 @@ function failureOf({ code, message }: RunError): Fault {
   }
 }
 
-/** The id becomes a key: what the store could not file is refused here, before anything has been promised. */
-function assertSessionId(sessionId: string | null | undefined): void {
-  if (!sessionId || (sessionId.length <= CONVERSATION_ID_LENGTH_MAX && sessionId.isWellFormed())) return;
-  throw runFaults.session_id_invalid(
-    `session_id must be well formed and have at most ${CONVERSATION_ID_LENGTH_MAX} characters`,
-  );
-}
-
 function lostHost(name: string): string {
   return `The run host ${name} was lost`;
-}
-
-function rememberEphemeral(
-  sessions: EphemeralSessions,
-  record: RunRecord | undefined,
-  reply: ChatReply | null,
-  nowMs: number,
-): void {
-  if (record?.request.use_memory !== false || reply === null) return;
-  const user = { role: 'user', content: record.request.message ?? '' } as const;
-  sessions.add(record.session_id, [user, { role: 'assistant', content: reply.answer }], nowMs);
 }

@@ -1,18 +1,28 @@
-// Directory: the live runs as the edge knows them. Pure bookkeeping, no I/O: which run is where, which host is free.
+// Directory: the runs that are accepted and not settled yet, and the hosts that carry them. Pure bookkeeping, no I/O: which
+// run is where, which host is free. Who may begin is the business of admission.ts.
 
 import type { Address } from '../../supervisor/protocol.ts';
+import type { Prelude } from './prelude.ts';
+import type { RunOrigin } from './protocol.ts';
+
+/** Not begun: what is said to it is said here. Or begun: its host knows more. */
+export type Whereabouts =
+  | { readonly at: 'desk'; readonly prelude: Prelude }
+  | { readonly at: 'host'; readonly host: Address };
 
 export interface LiveRun {
   readonly runId: string;
   readonly sessionId: string;
   readonly userId: string;
-  readonly host: Address;
+  readonly origin: RunOrigin;
+  readonly where: Whereabouts;
 }
 
 export interface RunHostEntry {
   readonly name: string;
   readonly address: Address;
-  liveCount: number;
+  /** Its runs, by id. */
+  readonly runs: Set<string>;
   /** Takes no more runs; a successor on another thread announces itself. */
   isRetiring: boolean;
 }
@@ -22,24 +32,22 @@ export class Directory {
   readonly #hosts = new Map<number, RunHostEntry>();
   readonly #settling = new Set<string>();
 
-  get liveCount(): number {
-    return this.#runs.size;
+  /** Runs that somebody settles at the moment. */
+  get settlingCount(): number {
+    return this.#settling.size;
   }
 
-  live(): Iterable<LiveRun> {
+  all(): Iterable<LiveRun> {
     return this.#runs.values();
   }
 
-  get sessionCount(): number {
-    return new Set(Array.from(this.#runs.values(), ({ sessionId }) => sessionId)).size;
-  }
-
+  /** An accepted run that is not settled. */
   find(runId: string): LiveRun | undefined {
     return this.#runs.get(runId);
   }
 
   addHost(name: string, address: Address): void {
-    this.#hosts.set(address.actor, { name, address, liveCount: 0, isRetiring: false });
+    this.#hosts.set(address.actor, { name, address, runs: new Set(), isRetiring: false });
   }
 
   hasHost({ actor }: Address): boolean {
@@ -52,9 +60,10 @@ export class Directory {
   }
 
   /** Forgets the host; answers the runs that it took with it. */
-  loseHost(address: Address): readonly LiveRun[] {
-    this.#hosts.delete(address.actor);
-    return [...this.#runs.values()].filter(({ host }) => host.actor === address.actor);
+  loseHost({ actor }: Address): readonly LiveRun[] {
+    const host = this.#hosts.get(actor);
+    this.#hosts.delete(actor);
+    return Array.from(host?.runs ?? []).flatMap((runId) => this.#runs.get(runId) ?? []);
   }
 
   /** The host with the fewest live runs; undefined while none takes any. */
@@ -62,18 +71,19 @@ export class Directory {
     let freest: RunHostEntry | undefined;
     for (const host of this.#hosts.values()) {
       if (host.isRetiring) continue;
-      if (freest === undefined || host.liveCount < freest.liveCount) freest = host;
+      if (freest === undefined || host.runs.size < freest.runs.size) freest = host;
     }
     return freest;
   }
 
-  add(run: LiveRun): void {
+  /** Enters a run, or says that it is somewhere else now. */
+  put(run: LiveRun): void {
+    this.#hostOf(run.runId)?.runs.delete(run.runId);
     this.#runs.set(run.runId, run);
-    const host = this.#hosts.get(run.host.actor);
-    if (host !== undefined) host.liveCount += 1;
+    this.#hostOf(run.runId)?.runs.add(run.runId);
   }
 
-  /** The run, the first time that it is to be settled; undefined when somebody is at it, or when it is not live. */
+  /** The run, the first time that it is to be settled; undefined when somebody is at it, or when it is unknown. */
   beginSettling(runId: string): LiveRun | undefined {
     const run = this.#runs.get(runId);
     if (run === undefined || this.#settling.has(runId)) return undefined;
@@ -81,13 +91,18 @@ export class Directory {
     return run;
   }
 
-  remove(runId: string): LiveRun | undefined {
-    const run = this.#runs.get(runId);
-    if (run === undefined) return undefined;
+  isSettling(runId: string): boolean {
+    return this.#settling.has(runId);
+  }
+
+  remove(runId: string): void {
+    this.#hostOf(runId)?.runs.delete(runId);
     this.#runs.delete(runId);
     this.#settling.delete(runId);
-    const host = this.#hosts.get(run.host.actor);
-    if (host !== undefined) host.liveCount -= 1;
-    return run;
+  }
+
+  #hostOf(runId: string): RunHostEntry | undefined {
+    const where = this.#runs.get(runId)?.where;
+    return where?.at === 'host' ? this.#hosts.get(where.host.actor) : undefined;
   }
 }

@@ -21,7 +21,10 @@ export const runFaults = declareFaults({
   run_not_active: 'conflict',
   /** More steers are waiting than a turn can fold in. */
   steers_full: 'conflict',
+  /** As many wait as may. */
   runs_full: 'unavailable',
+  /** Another turn of the conversation is under way, and the settings say to refuse a second one. */
+  conversation_busy: 'conflict',
   /** The turn of a blocking chat ended without an answer. */
   run_failed: 'upstream',
   run_cancelled: 'conflict',
@@ -45,8 +48,6 @@ export const STEERS_PENDING_MAX = 10;
 export const STEERS_PER_TURN_MAX = 90;
 /** A finished run can be re-attached for so long. */
 export const RUN_LIFETIME_MS = 2 * 3600 * 1000;
-/** A live run holds some 30 KB; beyond this the newcomer is told to come back. */
-export const RUNS_LIVE_MAX = 10_000;
 /** A run that was lost so often may be what its hosts die of. */
 export const RESUMES_MAX = 3;
 /** How long a blocking chat waits for its turn; the turn itself goes on. */
@@ -179,11 +180,16 @@ export const runs = protocol('runs', {
   start: call({
     summary: 'Starts a detached chat turn and streams its events; it goes on when the client leaves.',
     request: Type.Object({ ...ChatRequest.properties, ...ForUser }),
-    reply: Type.Object({ run_id: Text }),
+    reply: Type.Object({
+      run_id: Text,
+      /** The number of the last event before this request: above 0 when its text was folded into a turn under way. */
+      after: Type.Integer(),
+    }),
     faults: {
       message_required: runFaults.message_required,
       session_id_invalid: runFaults.session_id_invalid,
       runs_full: runFaults.runs_full,
+      conversation_busy: runFaults.conversation_busy,
     },
   }),
   tail: stream({

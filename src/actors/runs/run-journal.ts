@@ -48,6 +48,11 @@ export class RunJournal {
     return this.#seqSaid;
   }
 
+  /** Nothing is being committed. */
+  get isIdle(): boolean {
+    return this.#commit === null;
+  }
+
   get hasRoom(): boolean {
     return this.#pendingChars < PENDING_CHARS_MAX;
   }

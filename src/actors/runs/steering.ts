@@ -29,6 +29,12 @@ export class Steering {
     this.#pending.push(steer);
   }
 
+  /** Takes back what was accepted and could not be kept. */
+  drop(id: string): void {
+    this.#pending = this.#pending.filter((steer) => steer.id !== id);
+    this.#acceptedCount -= 1;
+  }
+
   /** What has gathered since the last boundary. */
   take(): readonly Steer[] {
     const taken = this.#pending;

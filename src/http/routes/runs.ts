@@ -10,7 +10,7 @@ export const runRoutes: readonly Binding[] = [
   bindOpening('POST', '/api/agent/chat/stream', runs, 'start', {
     tag,
     tail: 'tail',
-    follow: ({ run_id }, { user_id }) => ({ run_id, user_id }),
+    follow: ({ run_id, after }, { user_id }) => ({ run_id, after, user_id }),
     // Written here and not journaled: a re-attach does not replay it.
     first: ({ run_id }) => [{ event: 'run_started', data: JSON.stringify({ run_id }) }],
   }),

@@ -9,11 +9,12 @@ import type { Address } from '../../../src/supervisor/protocol.ts';
 
 describe('the directory', () => {
   const address = (actor: number): Address => ({ thread: actor, actor, path: `run-${actor}` });
-  const run = (runId: string, host: number, sessionId = runId): LiveRun => ({
+  const run = (runId: string, host: number): LiveRun => ({
     runId,
-    sessionId,
+    sessionId: runId,
     userId: 'ada',
-    host: address(host),
+    origin: 'stream',
+    where: { at: 'host', host: address(host) },
   });
 
   test('places a run where the fewest are', () => {
@@ -21,36 +22,21 @@ describe('the directory', () => {
     expect(directory.freestHost()).toBe(undefined);
     directory.addHost('one', address(1));
     directory.addHost('two', address(2));
-    directory.add(run('a', 1));
+    directory.put(run('a', 1));
     expect(directory.freestHost()?.name).toBe('two');
-    directory.add(run('b', 2));
-    directory.add(run('c', 2));
+    directory.put(run('b', 2));
+    directory.put(run('c', 2));
     expect(directory.freestHost()?.name).toBe('one');
     directory.remove('b');
     directory.remove('c');
     expect(directory.freestHost()?.name).toBe('two');
   });
 
-  test('counts runs and the sessions that they belong to', () => {
-    const directory = new Directory();
-    for (const [id, session] of [
-      ['a', 's1'],
-      ['b', 's1'],
-      ['c', 's2'],
-    ] as const) {
-      directory.add(run(id, 1, session));
-    }
-    expect([directory.liveCount, directory.sessionCount]).toEqual([3, 2]);
-    expect(directory.remove('a')?.runId).toBe('a');
-    expect(directory.remove('a')).toBe(undefined);
-    expect([directory.liveCount, directory.sessionCount]).toEqual([2, 2]);
-  });
-
   test('names the runs that a lost host took with it, and forgets the host', () => {
     const directory = new Directory();
     directory.addHost('one', address(1));
     directory.addHost('two', address(2));
-    for (const live of [run('a', 1), run('b', 2), run('c', 1)]) directory.add(live);
+    for (const live of [run('a', 1), run('b', 2), run('c', 1)]) directory.put(live);
     expect(directory.loseHost(address(1)).map(({ runId }) => runId)).toEqual(['a', 'c']);
     expect([directory.hasHost(address(1)), directory.hasHost(address(2))]).toEqual([false, true]);
     expect(directory.freestHost()?.name).toBe('two');
@@ -60,7 +46,7 @@ describe('the directory', () => {
 
   test('lets a run be settled by one only', () => {
     const directory = new Directory();
-    directory.add(run('a', 1));
+    directory.put(run('a', 1));
     expect(directory.beginSettling('a')?.runId).toBe('a');
     expect(directory.beginSettling('a')).toBe(undefined);
     expect(directory.beginSettling('b')).toBe(undefined);

@@ -151,7 +151,7 @@ describe('a bug in the directory', () => {
 });
 
 describe('a run host that is gone', () => {
-  test('while a run is being admitted: the run fails with that reason', async () => {
+  test('while a run is being accepted: the run begins on another one', async () => {
     const held = Promise.withResolvers<void>();
     const writing = Promise.withResolvers<void>();
     let isHeld = false;
@@ -174,9 +174,8 @@ describe('a run host that is gone', () => {
     held.resolve();
     const runId = await starting;
     const events = await app.events(runId).rest();
-    expect(orderOf(events)).toEqual(['error', 'close']);
-    expect(payloadOf(events, 'error').error).toBe('The run host run-1 was lost');
-    expect(await app.status(runId)).toBe('failed');
+    expect(orderOf(events).slice(-2)).toEqual(['done', 'close']);
+    expect(await app.status(runId)).toBe('done');
   });
 });
 
