@@ -6,6 +6,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { readOperatorFile } from './actors/config/operator-file.ts';
 import { runs, STOP_GRACE_MS } from './actors/runs/protocol.ts';
 import { RUN_HOST_MODULES, troupeTree } from './actors/tree.ts';
 import { allowedOrigins } from './http/cors.ts';
@@ -58,6 +59,7 @@ export async function createTroupe(options: TroupeOptions): Promise<Troupe> {
   const log = openLog(logLevel);
   const environment = options.environment ?? {};
   if (options.port !== null) await assertPortFree(options.host ?? HOST_DEFAULT, options.port ?? PORT_DEFAULT); // Z3
+  const operator = await readOperatorFile(join(dataDir, 'settings.json'));
   const storage = await openStorage({ directory: dataDir, primary: true });
   const started: { system?: ActorSystem; edge?: HttpEdge } = {};
   const stopStarted = (): Promise<void> => stopInOrder(started, storage);
@@ -68,7 +70,7 @@ export async function createTroupe(options: TroupeOptions): Promise<Troupe> {
       children: troupeTree({
         environment,
         keyFile: join(dataDir, 'settings.key'),
-        operatorFile: join(dataDir, 'settings.json'),
+        operator,
         runHosts: options.runHosts ?? RUN_HOSTS_DEFAULT,
       }),
       threads: {

@@ -17,6 +17,7 @@ import type { Supervision } from '../supervisor/actor.ts';
 import { type ChildSpec, child } from '../supervisor/children.ts';
 import { supervise } from '../supervisor/supervisor.ts';
 import { configActor } from './config/actor.ts';
+import type { OperatorSettings } from './config/operator-file.ts';
 import { conversationsActor } from './conversations/actor.ts';
 import { jobsActor } from './jobs/actor.ts';
 import { providersActor } from './providers/actor.ts';
@@ -33,8 +34,8 @@ export interface TreeOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where the key that seals stored secrets lives. */
   readonly keyFile: string;
-  /** Where the operator's settings are, if there are any. */
-  readonly operatorFile: string;
+  /** What the operator sets instead of the defaults. */
+  readonly operator: OperatorSettings;
   /** Worker threads that carry runs. */
   readonly runHosts: number;
 }
@@ -49,14 +50,9 @@ const HOST_SUPERVISION: Partial<Supervision> = {
 const CHAT_SHUTDOWN_MS = 4_500;
 const HOST_SHUTDOWN_MS = 4_000;
 
-export function troupeTree({
-  environment,
-  keyFile,
-  operatorFile,
-  runHosts,
-}: TreeOptions): readonly ChildSpec[] {
+export function troupeTree({ environment, keyFile, operator, runHosts }: TreeOptions): readonly ChildSpec[] {
   return [
-    child(configActor, { environment, keyFile, operatorFile }, { id: 'config', name: true }),
+    child(configActor, { environment, keyFile, operator }, { id: 'config', name: true }),
     child(toolOutputsActor, undefined, { id: 'tool-outputs', name: true }),
     child(conversationsActor, undefined, { id: 'conversations', name: true }),
     child(providersActor, undefined, { id: 'providers', name: true }),

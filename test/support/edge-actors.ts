@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { configActor } from '../../src/actors/config/actor.ts';
+import { readOperatorFile } from '../../src/actors/config/operator-file.ts';
 import { conversationsActor } from '../../src/actors/conversations/actor.ts';
 import { toolOutputsActor } from '../../src/actors/tool-outputs/actor.ts';
 import { toolsActor } from '../../src/actors/tools/actor.ts';
@@ -48,7 +49,7 @@ async function openIn(directory: string, options: EdgeOptions): Promise<EdgeActo
   const configArgs = {
     environment: options.environment ?? {},
     keyFile: join(directory, 'secrets.key'),
-    operatorFile: join(directory, 'settings.json'),
+    operator: await readOperatorFile(join(directory, 'settings.json')),
   };
   const system = await createActorSystem({
     clock: options.clock ?? systemClock,

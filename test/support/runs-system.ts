@@ -55,7 +55,7 @@ export async function openRunsSystem(options: RunsSystemOptions = {}): Promise<R
     children: troupeTree({
       environment: { LMSTUDIO_BASE_URL: double.baseUrl },
       keyFile: join(folder.directory, 'settings.key'),
-      operatorFile: join(folder.directory, 'settings.json'),
+      operator: {},
       runHosts: 2,
     }),
   });

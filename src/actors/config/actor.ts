@@ -10,7 +10,7 @@ import { contextLimitsOf, readContextLimits } from './context-limits.ts';
 import { createFollowers } from './followers.ts';
 import { loadKey } from './key-file.ts';
 import { MANIFEST_VERSION, manifestOf } from './manifest.ts';
-import { readOperatorFile } from './operator-file.ts';
+import type { OperatorSettings } from './operator-file.ts';
 import { config, configFaults } from './protocol.ts';
 import type { Setting } from './setting.ts';
 import { defaultSettings, SETTING_KEYS, type SettingKey, type Settings, settings } from './settings.ts';
@@ -23,8 +23,8 @@ export interface ConfigArgs {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where the key that seals stored secrets is, or will be. */
   readonly keyFile: string;
-  /** Where the operator's settings are, if there are any. */
-  readonly operatorFile: string;
+  /** What the operator sets instead of the defaults: see operator-file.ts. */
+  readonly operator: OperatorSettings;
 }
 
 type Context = ActorContext<typeof config>;
@@ -35,7 +35,7 @@ export const configActor = actor({
   protocol: config,
   async setup(context: Context, args: ConfigArgs) {
     const key = await loadKey(args.keyFile, (warning) => context.log.warn({ category: 'config' }, warning));
-    const initial = { ...defaultSettings, ...(await readOperatorFile(args.operatorFile)) };
+    const initial = { ...defaultSettings, ...args.operator };
     const store = settingsStore(context.services.storage, sealer(key), initial);
     await seed(store, args.environment, context);
     let loaded = store.load();

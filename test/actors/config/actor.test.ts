@@ -123,9 +123,13 @@ test('secrets sealed with a key that is lost count as not set; all else is kept'
   });
   await actors.close();
   await rm(join(actors.directory, 'secrets.key'));
-  expect(await settingsOf(await actors.reopen())).toMatchObject({
+  const reopened = await actors.reopen();
+  expect(await settingsOf(reopened)).toMatchObject({
     'providers.openai.api_key': null,
     'chat.max_tool_rounds': 4,
+  });
+  expect(await reopened.ask(config, 'manifest', {})).toMatchObject({
+    errors: { 'providers.openai.api_key': 'sealed with another key' },
   });
 });
 

@@ -45,7 +45,7 @@ export async function openProviderSystem(
   const configArgs = {
     environment: {},
     keyFile: join(data.directory, 'secrets.key'),
-    operatorFile: join(data.directory, 'settings.json'),
+    operator: {},
   };
   const system = await createActorSystem({
     clock,

@@ -63,7 +63,8 @@ const silence = (name: string, seconds: number) =>
 export const providerSettings = onPage('providers', {
   'preferences.default_model': optionalModelReference('Model of a turn that names none.', {
     tier: 'essential',
-    emptyMeans: 'the first model of the first provider that is configured is used',
+    emptyMeans:
+      'llama3.2 of LM Studio is used where it is there, or else the first model of a provider that is configured',
   }),
 
   'providers.openrouter.api_key': key('OpenRouter', 'OPENROUTER_API_KEY'),

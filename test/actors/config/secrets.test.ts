@@ -1,0 +1,173 @@
+// Secrets stay where they are put: whatever is asked and whatever fails, none of them comes out again, in no reply, log line
+// or file. Every route that the service publishes about settings, providers and models is tried, so new ones are too.
+
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { SETTING_KEYS, type SettingKey, settings } from '../../../src/actors/config/settings.ts';
+import { type ServiceProcess, startService } from '../../support/service-process.ts';
+import { temporaryFolder } from '../../support/storage.ts';
+
+const SECRET_KEYS = SETTING_KEYS.filter((key) => settings[key].secret && settings[key].writer === 'client');
+const ENVIRONMENT_KEY = 'providers.openai.api_key';
+const ABOUT = /^\/api\/(config|settings|providers|models)\b/;
+/** Would come out at the far end of a process that went on for ever. */
+const REQUEST_MS_MAX = 15_000;
+
+/** A provider as rude as they come: it refuses everything, and quotes what it was sent. */
+async function startEcho(): Promise<string> {
+  const server = createServer((request, response) => {
+    response.writeHead(401, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ error: { message: `You sent ${JSON.stringify(request.headers)}` } }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+function treeOf(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const tree: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(values)) {
+    const segments = key.split('.');
+    const leaf = segments.pop() as string;
+    let at = tree;
+    for (const segment of segments) {
+      at[segment] ??= {};
+      at = at[segment] as Record<string, unknown>;
+    }
+    at[leaf] = value;
+  }
+  return tree;
+}
+
+class Collector {
+  readonly said: string[] = [];
+  readonly service: ServiceProcess;
+
+  constructor(service: ServiceProcess) {
+    this.service = service;
+  }
+
+  async send(method: string, path: string, body?: string): Promise<number> {
+    const response = await fetch(this.service.url + path, {
+      method,
+      signal: AbortSignal.timeout(REQUEST_MS_MAX),
+      ...(body === undefined ? {} : { body, headers: { 'content-type': 'application/json' } }),
+    });
+    this.said.push(`${method} ${path} ${JSON.stringify([...response.headers])} ${await response.text()}`);
+    return response.status;
+  }
+}
+
+test('no secret comes out again', async () => {
+  const canaries = new Map(SECRET_KEYS.map((key) => [key, `canary-${randomBytes(16).toString('hex')}`]));
+  const headerCanary = `canary-${randomBytes(16).toString('hex')}`;
+  const endpointCanary = `canary-${randomBytes(16).toString('hex')}`;
+  const all = [...canaries.values(), headerCanary, endpointCanary];
+  expect(SECRET_KEYS.length).toBeGreaterThanOrEqual(6);
+
+  const echo = await startEcho();
+  await using folder = await temporaryFolder();
+  const service = await startService({
+    dataDir: folder.directory,
+    environment: {
+      SVC_LOG_LEVEL: 'debug',
+      OPENAI_API_KEY: canaries.get(ENVIRONMENT_KEY) as string,
+    },
+  });
+  await using _service = service;
+  const collector = new Collector(service);
+  const post = (path: string, body: unknown) => collector.send('POST', path, JSON.stringify(body));
+
+  // Put in, by every way in.
+  const byUpdate = new Map<string, string>([...canaries].filter(([key]) => key !== ENVIRONMENT_KEY));
+  expect(await post('/api/config/update', treeOf(Object.fromEntries(byUpdate)))).toBe(200);
+  const addresses = ['openai', 'anthropic', 'openrouter', 'vercel'].map((id) => [
+    `providers.${id}.base_url`,
+    echo,
+  ]);
+  expect(await post('/api/config/update', treeOf(Object.fromEntries(addresses)))).toBe(200);
+  const endpoint = {
+    id: 'rude',
+    label: 'Rude',
+    base_url: echo,
+    api_key: endpointCanary,
+    headers: { 'x-team': headerCanary },
+  };
+  await post('/api/providers/custom', endpoint);
+
+  // Asked for, at every route about them; with nothing, and with secrets where they do not belong.
+  const description = (await (await fetch(`${service.url}/api/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, unknown>>;
+  };
+  const routes = Object.entries(description.paths).filter(([path]) => ABOUT.test(path));
+  expect(routes.length).toBeGreaterThanOrEqual(6);
+  const misplaced = Object.fromEntries([...canaries.keys()].map((key, at) => [key, [all[at]]]));
+  for (const [path, methods] of routes) {
+    const url = path.replace(/\{\w+\}/g, 'rude');
+    for (const method of Object.keys(methods).map((name) => name.toUpperCase())) {
+      if (method === 'DELETE') continue; // what it forgets could not come out
+      if (method === 'GET') {
+        await collector.send(method, url);
+        continue;
+      }
+      await collector.send(method, url, '{}');
+      await collector.send(method, url, JSON.stringify({ ...endpoint, id: 'Not An Id' }));
+      await collector.send(method, url, JSON.stringify({ ...endpoint, base_url: `${echo}/@` }));
+      await collector.send(
+        method,
+        url,
+        JSON.stringify({ ...treeOf(misplaced), models: all, lmstudio: all[0] }),
+      );
+      await collector.send(method, url, `{"api_key": "${all[0]}", `);
+    }
+  }
+  // And through a provider that quotes them.
+  for (const provider of ['openai', 'anthropic', 'openrouter', 'vercel', 'rude']) {
+    await post('/api/agent/chat', { message: 'Hello', model: `${provider}:some-model` });
+    await collector.send('GET', `/api/providers/models?provider=${provider}`);
+  }
+  for (const key of SECRET_KEYS) {
+    expect(await post('/api/config/update', treeOf({ [key]: `${canaries.get(key)} with blanks` }))).toBe(400);
+  }
+
+  service.signal('SIGTERM');
+  await service.exited;
+  const files = (await readdir(folder.directory, { recursive: true, withFileTypes: true })).filter((file) =>
+    file.isFile(),
+  );
+  const contents = await Promise.all(
+    files.map((file) => readFile(join(file.parentPath, file.name), 'latin1')),
+  );
+  expect(contents.length).toBeGreaterThanOrEqual(2);
+  expect(service.stderr).toContain('"route":"/api/config/update"');
+  expect(collector.said.join('\n')).toContain('***');
+
+  const places: readonly (readonly [string, string])[] = [
+    ...collector.said.map((said) => ['reply', said] as const),
+    ['standard output', service.stdout],
+    ['log', service.stderr],
+    ...files.map((file, at) => [`file ${file.name}`, contents[at] as string] as const),
+  ];
+  const found = places.flatMap(([place, text]) =>
+    all
+      .filter((canary) => text.includes(canary))
+      .map((canary) => `${nameOf(canary)} in ${place}: ${around(text, canary)}`),
+  );
+  expect(found).toEqual([]);
+
+  function nameOf(canary: string): SettingKey | 'a header' | 'a custom endpoint' {
+    const key = SECRET_KEYS.find((one) => canaries.get(one) === canary);
+    return key ?? (canary === headerCanary ? 'a header' : 'a custom endpoint');
+  }
+}, 120_000);
+
+function around(text: string, canary: string): string {
+  const at = text.indexOf(canary);
+  return text.slice(Math.max(0, at - 60), at + 60);
+}
