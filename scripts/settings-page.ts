@@ -38,11 +38,15 @@ export function settingsPage(): string {
     return rows.length === 0 ? [] : [page(section.label, `${section.summary} ${section.why}`, rows)];
   });
   const rest = rowsWhere((setting) => setting.section === null);
-  return [INTRODUCTION, ...pages, page('Without a page', 'No page of a client shows these.', rest)].join('\n');
+  return [INTRODUCTION, ...pages, page('Without a page', 'No page of a client shows these.', rest)].join(
+    '\n',
+  );
 }
 
 function page(title: string, text: string, rows: readonly string[]): string {
-  return [`## ${title}`, '', text, '', '| key | default | takes | |', '|---|---|---|---|', ...rows, ''].join('\n');
+  return [`## ${title}`, '', text, '', '| key | default | takes | |', '|---|---|---|---|', ...rows, ''].join(
+    '\n',
+  );
 }
 
 function rowsWhere(holds: (setting: Setting) => boolean): readonly string[] {
