@@ -59,7 +59,6 @@ export async function createTroupe(options: TroupeOptions): Promise<Troupe> {
   const log = openLog(logLevel);
   const environment = options.environment ?? {};
   if (options.port !== null) await assertPortFree(options.host ?? HOST_DEFAULT, options.port ?? PORT_DEFAULT); // Z3
-  const operator = await readOperatorFile(join(dataDir, 'settings.json'));
   const storage = await openStorage({ directory: dataDir, primary: true });
   const started: { system?: ActorSystem; edge?: HttpEdge } = {};
   const stopStarted = (): Promise<void> => stopInOrder(started, storage);
@@ -70,7 +69,7 @@ export async function createTroupe(options: TroupeOptions): Promise<Troupe> {
       children: troupeTree({
         environment,
         keyFile: join(dataDir, 'settings.key'),
-        operator,
+        operator: await readOperatorFile(join(dataDir, 'settings.json')),
         runHosts: options.runHosts ?? RUN_HOSTS_DEFAULT,
       }),
       threads: {
