@@ -192,7 +192,9 @@ export const runsActor = actor({
         startNext();
       },
       host_retiring: ({ address }) => directory.retireHost(address),
-      appended: ({ run_id }) => readers.wake(run_id),
+      appended: ({ run_ids }) => {
+        for (const run_id of run_ids) readers.wake(run_id);
+      },
       settled: endings.settled,
       drain: async ({ withinMs }) => {
         admission.close();

@@ -6,7 +6,7 @@ import { STATE_SLOTS } from '../conversations/protocol.ts';
 import type { ModelMessage } from '../providers/protocol.ts';
 import { AGENT_NAME_DEFAULT, type EphemeralTurn } from './protocol.ts';
 import { splitThinking } from './think-tags.ts';
-import { estimateMessagesTokens, estimateMessageTokens, estimateTokens } from './tokens.ts';
+import { estimateMessagesTokens, estimateMessageTokens } from './tokens.ts';
 
 const RECENT_ROWS_MIN = 4;
 /** Of the window that is left beside the output. */
@@ -130,8 +130,4 @@ function workingMemoryBlocks({ checkpoints, scratchpad, state }: WorkingMemory):
     if (slots.length > 0) blocks.push(`State of this conversation, as noted so far:\n${slots.join('\n')}`);
   }
   return blocks;
-}
-
-export function toolSchemaTokens(tools: readonly object[]): number {
-  return tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
 }

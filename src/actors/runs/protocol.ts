@@ -282,8 +282,8 @@ export const runs = protocol('runs', {
   host_ready: call<{ readonly name: string; readonly address: Address }, void>(),
   /** The host's thread is being left: its runs may finish, new ones go elsewhere. */
   host_retiring: call<{ readonly address: Address }, void>(),
-  /** Events up to `seq` are in the journal: readers may be woken (R2). Missing one is mended by the next. */
-  appended: tell<{ readonly run_id: string; readonly seq: number }>(),
+  /** Events of these runs were committed: their readers may be woken (R2). Missing one is mended by the next. */
+  appended: tell<{ readonly run_ids: readonly string[] }>(),
   /** The turn is over, its rows and events are saved. */
   settled: call<RunOutcome, void>(),
   /**

@@ -6,6 +6,8 @@
 import { type ActorContext, actor, type Behaviour } from '../../supervisor/actor.ts';
 import type { Ref } from '../../supervisor/protocol.ts';
 import { completions } from '../providers/protocol.ts';
+import { Announcer } from './announcer.ts';
+import { OfferedTools } from './offered-tools.ts';
 import { type run, runFaults, runHost, runs } from './protocol.ts';
 import { report } from './report.ts';
 import { runActor } from './run.ts';
@@ -32,6 +34,8 @@ export const runHostActor = actor({
     await spawnCompletions(context, name, behaviour);
     const client = context.named(completions, clientName(name));
     const live = new Map<string, Ref<typeof run>>();
+    const announcer = new Announcer((run_ids) => context.tell(runs, 'appended', { run_ids }));
+    const offeredTools = new OfferedTools();
     const { address } = context;
     await report(context, () => context.ask(runs, 'host_ready', { name, address }));
     context.onRetire(() =>
@@ -43,7 +47,7 @@ export const runHostActor = actor({
         const { run_id } = order;
         const ref = context.spawn(
           runActor,
-          { order, completions: client },
+          { order, completions: client, announcer, offeredTools },
           { id: run_id, restart: 'temporary', shutdownMs: RUN_SHUTDOWN_MS },
         );
         live.set(run_id, ref);

@@ -7,6 +7,8 @@
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import type { Ref } from '../../supervisor/protocol.ts';
 import type { completions } from '../providers/protocol.ts';
+import type { Announcer } from './announcer.ts';
+import type { OfferedTools } from './offered-tools.ts';
 import { type RunOrder, run, runs, type StopCause } from './protocol.ts';
 import { report } from './report.ts';
 import { FRESH, resumptionOf } from './resumption.ts';
@@ -27,13 +29,19 @@ export interface RunArguments {
   readonly order: RunOrder;
   /** The model client of this run host, by its name. A ref may be an argument here: the run lives on the same thread. */
   readonly completions: Ref<typeof completions>;
+  /** Shared by the runs of this run host, as the model client is. */
+  readonly announcer: Announcer;
+  readonly offeredTools: OfferedTools;
 }
 
 export const runActor = actor({
   module: import.meta.url,
   exportName: 'runActor',
   protocol: run,
-  setup: (context: ActorContext<typeof run>, { order, completions: completionsRef }: RunArguments) => {
+  setup: (
+    context: ActorContext<typeof run>,
+    { order, completions: completionsRef, announcer, offeredTools }: RunArguments,
+  ) => {
     const { run_id } = order;
     const cancellation = new AbortController();
     const store = openRunStore(context.services.storage);
@@ -49,7 +57,7 @@ export const runActor = actor({
     const journal = new RunJournal(
       run_id,
       store.journals,
-      (seq) => context.tell(runs, 'appended', { run_id, seq }),
+      () => announcer.appended(run_id),
       (error) => context.background(Promise.reject(error)),
       order.journaledSeq,
     );
@@ -68,6 +76,7 @@ export const runActor = actor({
       transcript,
       usage: new UsageTotals(resumption.usage),
       completions: completionsRef,
+      offeredTools,
       signal: cancellation.signal,
     };
     const turn = runTurn(scope).then(async (outcome) => {

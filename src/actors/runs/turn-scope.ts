@@ -4,6 +4,7 @@ import type { ActorContext } from '../../supervisor/actor.ts';
 import type { Ref } from '../../supervisor/protocol.ts';
 import type { completions, ModelRoute } from '../providers/protocol.ts';
 import type { Say } from './events.ts';
+import type { OfferedTools } from './offered-tools.ts';
 import type { RunOrder } from './protocol.ts';
 import type { Resumption } from './resumption.ts';
 import type { RunJournal } from './run-journal.ts';
@@ -26,6 +27,7 @@ export interface TurnScope {
   readonly transcript: Transcript;
   readonly usage: UsageTotals;
   readonly completions: Ref<typeof completions>;
+  readonly offeredTools: OfferedTools;
   /** Aborted by a cancel, and when the service stops; its reason says which. */
   readonly signal: AbortSignal;
 }

@@ -12,7 +12,8 @@ import {
   USER_MESSAGE_INLINE_CHARS_MAX,
   USER_MESSAGE_PREVIEW_CHARS,
 } from '../tool-outputs/protocol.ts';
-import { type ToolCaller, tools } from '../tools/protocol.ts';
+import type { ToolCaller } from '../tools/protocol.ts';
+import { NO_TOOLS } from './offered-tools.ts';
 import {
   composePrompt,
   historyOfRows,
@@ -20,7 +21,6 @@ import {
   NO_WORKING_MEMORY,
   OUTPUT_TOKENS_DEFAULT,
   type Prompt,
-  toolSchemaTokens,
   type WorkingMemory,
 } from './prompt.ts';
 import {
@@ -84,7 +84,7 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
   };
   const [history, offered, userText] = await Promise.all([
     loadHistory(scope, settings),
-    route.supportsTools ? context.ask(tools, 'list', { durable: caller.durable }, { signal }) : { tools: [] },
+    route.supportsTools ? scope.offeredTools.list(context, caller.durable, signal) : NO_TOOLS,
     inlineMessage(scope),
   ]);
   checkNotStopped(scope);
@@ -99,7 +99,7 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
     userText,
     contextWindow: route.contextWindow,
     outputTokens: route.maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT,
-    toolTokens: toolSchemaTokens(offered.tools),
+    toolTokens: offered.tokens,
   });
   if (resumption.started === null) sayStart(turn);
   const finish = await runToolLoop(turn, [...prompt.messages, ...resumption.messages], {

@@ -1,5 +1,5 @@
-// Tools actor: one on the edge thread. Holds no state: it checks, runs and measures calls, each in its own time, so that
-// a slow tool delays no other.
+// Tools actor: one on the edge thread. Holds no state but what it has described already: it checks, runs and measures calls,
+// each in its own time, so that a slow tool delays no other.
 // D1 Every call ends within its deadline, whatever the tool does.
 
 import { errorText, isFault } from '../../std/errors.ts';
@@ -8,8 +8,9 @@ import { config } from '../config/protocol.ts';
 import { toolOutputs } from '../tool-outputs/protocol.ts';
 import { readArguments } from './arguments.ts';
 import { cutShort, isLong, referenceTo } from './long-result.ts';
+import { type Offer, Offers } from './offers.ts';
 import { type ToolCaller, tools } from './protocol.ts';
-import { describeTool, internalTools, type ToolRegistry } from './registry.ts';
+import { internalTools, type ToolRegistry } from './registry.ts';
 import { errorAnswer, isError, type Tool, type ToolAnswer, type ToolContext } from './tool.ts';
 
 /** Internal tools read and write this service's own storage: what takes longer is stuck. */
@@ -28,13 +29,22 @@ export function serveTools(
   registry: ToolRegistry,
 ): Handlers<typeof tools> {
   const { clock } = context;
+  const offers = new Offers();
+  const offerNow = async (durable: boolean): Promise<Offer> => {
+    const settings = await context.ask(config, 'settings', {});
+    return offers.of(
+      [...registry.all()].filter(
+        (tool) => (durable || !tool.writesMemory) && (tool.offeredWhen?.(settings) ?? true),
+      ),
+    );
+  };
   return {
     async list({ durable }) {
-      const settings = await context.ask(config, 'settings', {});
-      const offered = [...registry.all()].filter(
-        (tool) => (durable || !tool.writesMemory) && (tool.offeredWhen?.(settings) ?? true),
-      );
-      return { tools: offered.map(describeTool) };
+      return { tools: (await offerNow(durable)).tools };
+    },
+    async offer({ durable, known }) {
+      const { version, tools: offered } = await offerNow(durable);
+      return { version, tools: version === known ? null : offered };
     },
     async call({ tool: name, tool_call_id, arguments: given, caller }, inquiry) {
       const startedMs = clock.monotonicMs();

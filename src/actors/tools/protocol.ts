@@ -101,6 +101,11 @@ export interface ToolResult {
 export const tools = protocol('tools', {
   /** The tools that a turn may offer to its model. */
   list: call<{ readonly durable: boolean }, { readonly tools: readonly ToolDescription[] }>(),
+  /** The same for who asks again and again: null when the list is the one of version `known`. */
+  offer: call<
+    { readonly durable: boolean; readonly known: string },
+    { readonly version: string; readonly tools: readonly ToolDescription[] | null }
+  >(),
   /** T1, T2. `arguments` is the object that the model sent, unchecked. */
   call: call<
     {

@@ -65,6 +65,19 @@ test('an ephemeral turn is offered no tool that leaves something behind', async 
   );
 });
 
+test('a list that the asker has is not sent again, and one that has changed is', async () => {
+  const actors = await openEdgeActors();
+  const offer = (known: string, durable = true) => actors.ask(tools, 'offer', { durable, known });
+  const first = await offer('');
+  expect(first.tools?.map(({ name }) => name)).toEqual(await offered(actors, true));
+  expect(await offer(first.version)).toEqual({ version: first.version, tools: null });
+  expect((await offer(first.version, false)).tools?.length).toBe((await offered(actors, false)).length);
+  await actors.ask(config, 'update', { context: { conversation_state_enabled: false } });
+  const changed = await offer(first.version);
+  expect(changed.tools?.map(({ name }) => name)).toEqual(await offered(actors, true));
+  expect(changed.version).not.toBe(first.version);
+});
+
 test('a setting takes the state tool from the list at once, and it stays callable', async () => {
   const actors = await openEdgeActors();
   await actors.ask(config, 'update', { context: { conversation_state_enabled: false } });
