@@ -3,12 +3,14 @@
 // V2 A commit is written down completely before the engine begins it, and is then carried out by a thread of the engine:
 //    the lock for writers is never held while JavaScript runs. A thread that is busy, loops for good or is killed
 //    cannot stop the writers of other threads, nor leave half a commit.
-// V3 A commit is all or nothing. When it fails, everything stays usable.
+// V3 A commit is all or nothing. When it fails, everything stays usable. One for which the disk has no room is refused
+//    before the engine begins it (disk-room.ts).
 
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import { isFault } from '../std/errors.ts';
+import { DiskRoom } from './disk-room.ts';
 import { damaged, faultOfEngine } from './faults.ts';
 import { assertStoreUsable, STORE_FILE } from './store-file.ts';
 
@@ -17,6 +19,8 @@ const MAP_BYTES = 16 * 1024 ** 3;
 /** Each thread takes a slot or two; slots of the dead are freed. */
 const READERS_MAX = 1_024;
 const DATABASES_MAX = 4;
+/** The two that name the latest commit. */
+const HEAD_PAGES = 2;
 
 /** Rows, index entries and postings; journals apart, whose keys come in another order and volume. */
 export type SpaceName = 'rows' | 'journals';
@@ -74,6 +78,7 @@ export class Environment {
   readonly #root: RootDatabase<Buffer, string>;
   readonly #spaces: Readonly<Record<SpaceName, Space>>;
   readonly #stamps: Database<Buffer, string>;
+  readonly #room: DiskRoom;
 
   /** The folder above `directory` exists. @throws Fault storage_damaged, storage_full, storage_unwritable. */
   constructor(directory: string) {
@@ -105,6 +110,7 @@ export class Environment {
     } catch (error) {
       throw openingFault(error, directory);
     }
+    this.#room = new DiskRoom(directory, () => this.#reusableBytes());
   }
 
   refresh(): void {
@@ -144,6 +150,7 @@ export class Environment {
 
   /** False when a condition did not hold. @throws Fault storage_full, storage_damaged. */
   async commit(commit: Commit): Promise<boolean> {
+    this.#room.take([...commit.unconditional, ...commit.conditional]);
     const outcomes: Promise<boolean>[] = [];
     const whole = this.#root.batch(() => {
       for (const change of commit.unconditional) this.#apply(change);
@@ -185,6 +192,15 @@ export class Environment {
     return this.#root.close();
   }
 
+  /** Pages of the file that belong to none of the trees: those of the last commits too, which may still be read. */
+  #reusableBytes(): number {
+    const trees = [this.#root, this.#spaces.rows, this.#spaces.journals, this.#stamps];
+    const all = trees.map((tree) => tree.getStats() as TreeStats & RootStats);
+    const [{ free, lastPageNumber, pageSize }] = all as [TreeStats & RootStats];
+    const used = [...all, free].reduce((sum, tree) => sum + pagesOf(tree), HEAD_PAGES);
+    return (lastPageNumber + 1 - used) * pageSize;
+  }
+
   #apply({ space, key, value }: Change): void {
     // The promises of changes inside a batch say nothing: the batch's own does.
     if (value === undefined) void this.#spaces[space].remove(key);
@@ -222,6 +238,23 @@ export class Environment {
     }
     return { pairs, ended: pairs.length < entriesMax };
   }
+}
+
+/** As the engine tells it. */
+interface TreeStats {
+  readonly treeBranchPageCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
+}
+
+interface RootStats {
+  readonly pageSize: number;
+  readonly lastPageNumber: number;
+  readonly free: TreeStats;
+}
+
+function pagesOf({ treeBranchPageCount, treeLeafPageCount, overflowPages }: TreeStats): number {
+  return treeBranchPageCount + treeLeafPageCount + overflowPages;
 }
 
 function openingFault(error: unknown, directory: string): unknown {
