@@ -1,7 +1,9 @@
 // The service as a process of its own, as `npm start` runs it: for starts that fail, for signals, and for kill -9.
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { rm, statfs, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ChatOptions, type ServiceClient, serviceClient } from './troupe.ts';
 
@@ -24,6 +26,10 @@ export interface ServiceProcess extends ServiceClient, AsyncDisposable {
   signal(signal: NodeJS.Signals): void;
   /** kill -9; resolves when it is gone. */
   kill(): Promise<void>;
+  /** Leaves next to no room on its disk: only for one that has a disk of its own. */
+  fillDisk(): Promise<void>;
+  /** Gives back the room that `fillDisk` took. */
+  freeDisk(): Promise<void>;
 }
 
 export interface ServiceProcessOptions {
@@ -31,11 +37,31 @@ export interface ServiceProcessOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Part of every turn. */
   readonly defaults?: ChatOptions;
+  /** Mounts a disk of that size at the data folder, for this process alone and as long as it lives (see `canMountDisk`). */
+  readonly diskMegabytes?: number;
+}
+
+// A disk of its own takes the right to mount one, in a namespace of the process's own.
+const ISOLATE = ['-rm', 'sh', '-c'] as const;
+
+export function canMountDisk(): boolean {
+  const mount = 'mount -t tmpfs -o size=1m tmpfs /mnt';
+  return spawnSync('unshare', [...ISOLATE, mount]).status === 0;
 }
 
 /** Does not wait until it is ready: see `ready`. What is left of it is killed when it is disposed of. */
-export function spawnService({ dataDir, environment, defaults }: ServiceProcessOptions): ServiceProcess {
-  const child = spawn(process.execPath, [MAIN], {
+export function spawnService({
+  dataDir,
+  environment,
+  defaults,
+  diskMegabytes,
+}: ServiceProcessOptions): ServiceProcess {
+  const mount = `mount -t tmpfs -o size=${diskMegabytes}m tmpfs "$0" && exec "$@"`;
+  const [command, ...parameters] =
+    diskMegabytes === undefined
+      ? [process.execPath, MAIN]
+      : ['unshare', ...ISOLATE, mount, dataDir, process.execPath, MAIN];
+  const child = spawn(command as string, parameters, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, SVC_PORT: '0', SVC_LOG_LEVEL: 'error', SVC_DATA_DIR: dataDir, ...environment },
   });
@@ -52,6 +78,11 @@ export function spawnService({ dataDir, environment, defaults }: ServiceProcessO
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
   });
+  /** What its own disk looks like is seen through its eyes. */
+  const ballast = (): string => {
+    if (diskMegabytes === undefined) throw new Error('this service shares its disk with us');
+    return `/proc/${child.pid}/root${dataDir}/ballast`;
+  };
   const kill = async (): Promise<void> => {
     child.kill('SIGKILL');
     await exited;
@@ -79,8 +110,18 @@ export function spawnService({ dataDir, environment, defaults }: ServiceProcessO
     },
     signal: (signal) => void child.kill(signal),
     kill,
+    fillDisk: () => fill(ballast()),
+    freeDisk: () => rm(ballast()),
     [Symbol.asyncDispose]: kill,
   };
+}
+
+const LEFT_BYTES = 1024 * 1024;
+
+/** Writes a file that takes all but a little of the room. */
+async function fill(path: string): Promise<void> {
+  const { bavail, bsize } = await statfs(dirname(path));
+  await writeFile(path, Buffer.alloc(bavail * bsize - LEFT_BYTES));
 }
 
 export async function startService(options: ServiceProcessOptions): Promise<ServiceProcess> {

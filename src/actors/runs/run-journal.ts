@@ -2,7 +2,8 @@
 // J1 Events get their numbers in the order in which they are said, and are published only when they are committed (R2).
 // J2 What is said while a commit is under way goes into the next one: one commit at a time, however fast the model is.
 // J3 At most PENDING_CHARS_MAX characters wait for a commit; a producer asks `hasRoom` and waits on `flushed` otherwise.
-// J4 After a commit that failed nothing more is written: what came later would leave a gap in the numbers.
+// J4 After a commit that failed for good nothing more is written: what came later would leave a gap in the numbers. (What
+//    fails for now is not this file's business: see patience.ts.)
 
 import type { Journals } from '../../storage/contract.ts';
 import type { JournaledEvent, RunEvents, Say } from './events.ts';
@@ -11,7 +12,7 @@ const PENDING_CHARS_MAX = 1_000_000;
 
 export class RunJournal {
   readonly #run: string;
-  readonly #journals: Journals<JournaledEvent>;
+  readonly #journals: Pick<Journals<JournaledEvent>, 'append'>;
   readonly #publish: (seq: number) => void;
   readonly #onFailed: (error: unknown) => void;
   #seqSaid: number;
@@ -28,7 +29,7 @@ export class RunJournal {
    */
   constructor(
     run: string,
-    journals: Journals<JournaledEvent>,
+    journals: Pick<Journals<JournaledEvent>, 'append'>,
     publish: (seq: number) => void,
     onFailed: (error: unknown) => void,
     journaledSeq = 0,

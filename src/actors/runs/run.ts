@@ -4,11 +4,13 @@
 // V3 When the service stops, the turn is stopped like a cancelled one, and fails with that reason.
 // V4 A run has one way to begin: from what its journal and its steps hold already. For most that is nothing.
 
+import { isFault } from '../../std/errors.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import type { Ref } from '../../supervisor/protocol.ts';
 import type { completions } from '../providers/protocol.ts';
 import type { Announcer } from './announcer.ts';
 import type { OfferedTools } from './offered-tools.ts';
+import { patiently } from './patience.ts';
 import { type RunOrder, run, runs, type StopCause } from './protocol.ts';
 import { report } from './report.ts';
 import { FRESH, resumptionOf } from './resumption.ts';
@@ -56,9 +58,9 @@ export const runActor = actor({
     for (const gain of resumption.transcript) transcript.restore(gain);
     const journal = new RunJournal(
       run_id,
-      store.journals,
+      { append: (...entries) => patiently(context, () => store.journals.append(...entries)) },
       () => announcer.appended(run_id),
-      (error) => context.background(Promise.reject(error)),
+      (error) => context.background(lost(context, run_id, error)),
       order.journaledSeq,
     );
     const scope: TurnScope = {
@@ -101,3 +103,11 @@ export const runActor = actor({
     };
   },
 });
+
+/** V2. What refused the journal for good is told as the reason; a bug is told by the crash alone. */
+async function lost(context: ActorContext, run_id: string, error: unknown): Promise<never> {
+  if (isFault(error)) {
+    await report(context, () => context.ask(runs, 'run_lost', { run_id, message: error.message }));
+  }
+  throw error;
+}

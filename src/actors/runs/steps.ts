@@ -7,6 +7,7 @@
 
 import type { Journals } from '../../storage/contract.ts';
 import type { ModelMessage } from '../providers/protocol.ts';
+import { patiently } from './patience.ts';
 import type { TranscriptGain } from './transcript.ts';
 import type { TurnScope } from './turn-scope.ts';
 import type { UsageCounts } from './usage.ts';
@@ -60,7 +61,7 @@ export class StepLog {
     return this.#lastSeq;
   }
 
-  /** K1. @throws a Fault of storage */
+  /** K1. @throws what storage refuses for good */
   async save(
     turn: TurnScope,
     model: string,
@@ -80,7 +81,7 @@ export class StepLog {
       loop,
     };
     await journal.saved();
-    await this.#steps.append(this.#run, this.#count + 1, [step]);
+    await patiently(turn.context, () => this.#steps.append(this.#run, this.#count + 1, [step]));
     this.#count += 1;
     this.#lastSeq = step.seq;
   }

@@ -14,6 +14,7 @@ import {
 } from '../tool-outputs/protocol.ts';
 import type { ToolCaller } from '../tools/protocol.ts';
 import { NO_TOOLS } from './offered-tools.ts';
+import { patiently } from './patience.ts';
 import {
   composePrompt,
   historyOfRows,
@@ -40,7 +41,6 @@ const CHANNEL_DEFAULT = '_default';
 const SAVE_DEADLINE_MS = 30_000;
 /** Choosing a model may wait for the lists of slow providers. */
 const RESOLVE_DEADLINE_MS = 30_000;
-const SAVE_RETRY_DELAYS_MS = [50, 250, 1_000];
 
 /** Runs the turn; whatever happens, its last events have been said and its rows are saved when this resolves. */
 export async function runTurn(scope: TurnScope): Promise<RunOutcome> {
@@ -152,22 +152,15 @@ async function saveRows(scope: TurnScope, metadata: Readonly<Record<string, unkn
   const rows = transcript.rows(context.clock.nowMs(), metadata);
   // Said before stored: a kill between the two must not leave a transcript that knows more than the journal.
   await scope.journal.saved();
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      await context.ask(
-        conversations,
-        'append',
-        { conversation_id: order.session_id, run_id: order.run_id, channel: CHANNEL_DEFAULT, rows },
-        { deadlineMs: SAVE_DEADLINE_MS },
-      );
-      return;
-    } catch (error) {
-      // The key makes it harmless to ask again; the owner may just be restarting.
-      const delayMs = SAVE_RETRY_DELAYS_MS[attempt];
-      if (delayMs === undefined || !isFault(error) || !error.retryable) throw error;
-      await new Promise<void>((resolve) => context.clock.startTimer(delayMs, resolve));
-    }
-  }
+  // The run's id makes it harmless to ask again.
+  await patiently(context, () =>
+    context.ask(
+      conversations,
+      'append',
+      { conversation_id: order.session_id, run_id: order.run_id, channel: CHANNEL_DEFAULT, rows },
+      { deadlineMs: SAVE_DEADLINE_MS },
+    ),
+  );
 }
 
 function isDurable({ order }: TurnScope): boolean {

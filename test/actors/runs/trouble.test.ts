@@ -1,10 +1,13 @@
 // Trouble in the wrong moment: a disk that is full, a host that is gone, a record that cannot be settled. R5 holds.
 
 import { describe, expect, test } from 'vitest';
+import { PATIENCE_MS } from '../../../src/actors/runs/patience.ts';
 import { runs } from '../../../src/actors/runs/protocol.ts';
 import { openRunStore, type RunRecord } from '../../../src/actors/runs/store.ts';
 import { isFault } from '../../../src/std/errors.ts';
 import { storageFaults } from '../../../src/storage/faults.ts';
+import { ManualClock } from '../../../src/supervisor/testkit/index.ts';
+import { eventually } from '../../support/eventually.ts';
 import { numberingFlaws, orderOf, payloadOf, textOf } from '../../support/run-events.ts';
 import { openRunsSystem, USER } from '../../support/runs-system.ts';
 import { tampered } from '../../support/tampered-storage.ts';
@@ -41,28 +44,73 @@ describe('a disk that is full', () => {
     expect(textOf(await app.events(second).rest())).toBe('Second.');
   });
 
-  test('in the middle of a journal ends the run with a reason, and without a gap in its numbers', async () => {
-    let failures = 0;
+  test('in the middle of a journal makes the run wait: it goes on where it stood, and nothing is missing', async () => {
+    const clock = new ManualClock();
+    let isFull = false;
+    let refusals = 0;
     const app = await openRunsSystem({
+      clock,
       storage: tampered({
-        async append(entries) {
-          const isChunk = entries.some((entry) => (entry as readonly string[])[0] === 'chunk');
-          if (isChunk && failures === 0) {
-            failures += 1;
-            throw full();
-          }
+        async append() {
+          if (!isFull) return;
+          refusals += 1;
+          throw full();
         },
       }),
-      script: { text: ['One ', 'two ', 'three '], chunkDelayMs: 20 },
+      script: { text: ['One ', 'two ', 'three '], fault: { kind: 'stall', afterChunks: 1 } },
+    });
+    const runId = await app.start({ message: 'Count', session_id: 'waits' });
+    const reader = app.events(runId);
+    await reader.until('chunk');
+    isFull = true;
+    app.double.release();
+    for (let more = 1; more <= 20; more += 1) {
+      await eventually(() => refusals).toBeGreaterThanOrEqual(more);
+      await clock.advance(1_000);
+    }
+    expect(await app.status(runId)).toBe('running');
+    isFull = false;
+    await clock.advance(1_000);
+    const events = await reader.rest();
+    expect(textOf(events)).toBe('One two three ');
+    expect(numberingFlaws(events)).toEqual([]);
+    expect(orderOf(events).slice(-2)).toEqual(['done', 'close']);
+    expect((await app.rows('waits')).map(({ role }) => role)).toEqual(['user', 'assistant']);
+  });
+
+  test('for longer than a run may stand still ends it with that reason, and without a gap in its numbers', async () => {
+    const clock = new ManualClock();
+    let isFull = false;
+    let refusals = 0;
+    const app = await openRunsSystem({
+      clock,
+      storage: tampered({
+        async append() {
+          if (!isFull) return;
+          refusals += 1;
+          throw full();
+        },
+      }),
+      script: { text: ['One ', 'two ', 'three '], fault: { kind: 'stall', afterChunks: 1 } },
     });
     const runId = await app.start({ message: 'Count', session_id: 'cut' });
-    const events = await app.events(runId).rest();
-    expect(failures).toBe(1);
+    const reader = app.events(runId);
+    await reader.until('chunk');
+    isFull = true;
+    app.double.release();
+    await eventually(() => refusals).toBe(1);
+    await clock.advance(PATIENCE_MS + 2_000);
+    isFull = false;
+    await clock.advance(2_000);
+    const events = await reader.rest();
     expect(numberingFlaws(events)).toEqual([]);
     expect(orderOf(events).slice(-2)).toEqual(['error', 'close']);
-    expect(payloadOf(events, 'error')).toMatchObject({ code: 'run_lost' });
+    expect(payloadOf(events, 'error')).toEqual({ error: 'the disk is full', code: 'run_lost' });
     expect(await app.status(runId)).toBe('failed');
-    expect((await app.rows('cut'))[0]).toMatchObject({ role: 'user', content: 'Count' });
+    expect(await app.rows('cut')).toMatchObject([
+      { role: 'user', content: 'Count' },
+      { role: 'assistant', content: 'One', metadata: { interrupted: true } },
+    ]);
   });
 
   test('fails the admission of a run, and leaves none behind', async () => {
