@@ -211,12 +211,15 @@ describe('the inbox', () => {
 describe('the queue', () => {
   test(`carries jobs.live_max at once, and one of a conversation at a time, in order`, async () => {
     await app.configure({ jobs: { live_max: 2 } });
+    const bothOpen = Promise.withResolvers<void>();
     let open = 0;
     let openMax = 0;
     app.double.answer(async ({ body, ended }) => {
       open += 1;
       openMax = Math.max(openMax, open);
       void ended.then(() => (open -= 1));
+      if (open === 2) bothOpen.resolve();
+      await bothOpen.promise;
       return { text: `Re: ${body.messages?.at(-1)?.content}`, firstDelayMs: 15 };
     });
     const ids = [];
