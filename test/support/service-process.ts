@@ -42,11 +42,12 @@ export interface ServiceProcessOptions {
 }
 
 // A disk of its own takes the right to mount one, in a namespace of the process's own.
-const ISOLATE = ['-rm', 'sh', '-c'] as const;
+const ISOLATE = 'unshare';
+const ISOLATED = ['-rm', 'sh', '-c'] as const;
 
 export function canMountDisk(): boolean {
   const mount = 'mount -t tmpfs -o size=1m tmpfs /mnt';
-  return spawnSync('unshare', [...ISOLATE, mount]).status === 0;
+  return spawnSync(ISOLATE, [...ISOLATED, mount]).status === 0;
 }
 
 /** Does not wait until it is ready: see `ready`. What is left of it is killed when it is disposed of. */
@@ -60,7 +61,7 @@ export function spawnService({
   const [command, ...parameters] =
     diskMegabytes === undefined
       ? [process.execPath, MAIN]
-      : ['unshare', ...ISOLATE, mount, dataDir, process.execPath, MAIN];
+      : [ISOLATE, ...ISOLATED, mount, dataDir, process.execPath, MAIN];
   const child = spawn(command as string, parameters, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, SVC_PORT: '0', SVC_LOG_LEVEL: 'error', SVC_DATA_DIR: dataDir, ...environment },
