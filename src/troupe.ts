@@ -51,7 +51,8 @@ const HOST_DEFAULT = '127.0.0.1';
 const RUN_HOSTS_DEFAULT = 2;
 const DRAIN_MS = 3_000;
 
-/** Brings the service up. @throws storage_locked, storage_unwritable, storage_newer_version, or what the port refused. */
+/** Brings the service up. @throws storage_locked, storage_unwritable, storage_newer_version, what the port refused, or what is
+ * wrong with the operator's file. */
 export async function createTroupe(options: TroupeOptions): Promise<Troupe> {
   const dataDir = resolve(options.dataDir);
   const version = packageVersion();

@@ -36,7 +36,7 @@ const media = onPage(
     'vision.enabled': flag(true, 'Lets a model see the images of a turn.', { tier: 'essential' }),
     'vision.refeed_recent_turns': integer(
       2,
-      { minimum: 0, maximum: 100 },
+      { minimum: 0, maximum: 10_000 },
       'For how many turns a model sees an image again.',
       { unit: 'turns', why: 'Every time costs the tokens of the image once more.' },
     ),

@@ -2,7 +2,7 @@
 
 import { choice, flag, integer, kept, number, onPage, operatorOnly, optionalSecret } from '../setting.ts';
 
-const DAY_SECONDS = 86_400;
+const YEAR_SECONDS = 31_536_000;
 const DOLLARS_PER_CALL = { minimum: 0, maximum: 100 };
 
 const search = onPage(
@@ -28,7 +28,7 @@ const search = onPage(
     }),
     'search.cache_ttl_seconds': integer(
       300,
-      { minimum: 0, maximum: DAY_SECONDS },
+      { minimum: 0, maximum: YEAR_SECONDS },
       'How long the results of a search are good for.',
       { unit: 'seconds' },
     ),
@@ -38,7 +38,7 @@ const search = onPage(
       }),
       'search.per_turn_limit': integer(
         8,
-        { minimum: 0, maximum: 1000 },
+        { minimum: 0, maximum: 1_000_000 },
         'How many units of search a turn may use; 0 is no limit.',
         { unit: 'searches' },
       ),
@@ -83,7 +83,7 @@ const research = onPage(
     }),
     'web_research.cache_ttl_seconds': integer(
       1800,
-      { minimum: 0, maximum: DAY_SECONDS },
+      { minimum: 0, maximum: YEAR_SECONDS },
       'How long the result of deep research is good for.',
       { unit: 'seconds' },
     ),

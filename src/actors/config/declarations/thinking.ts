@@ -45,7 +45,7 @@ const planner = onPage(
       ['simple', 'moderate', 'complex'],
       'How complex a task has to be for a plan.',
     ),
-    'planner.max_subtasks': integer(6, { minimum: 1, maximum: 20 }, 'Most steps of a plan.', {
+    'planner.max_subtasks': integer(6, { minimum: 1, maximum: 100 }, 'Most steps of a plan.', {
       unit: 'steps',
     }),
   }),
@@ -100,7 +100,7 @@ const thinking = onPage(
     'reasoning.step_back_model': taskModel('', 'Model that takes the step back.'),
     'reasoning.step_back_timeout_seconds': integer(
       20,
-      { minimum: 1, maximum: 600 },
+      { minimum: 1, maximum: 3600 },
       'Longest time for the step back.',
       { unit: 'seconds' },
     ),
