@@ -71,7 +71,7 @@ export const runsActor = actor({
       startNext();
       noteIdle();
     });
-    const startNext = startingOf(desk, endings.lose, noteIdle);
+    const { startNext } = startingOf(desk, endings.lose, noteIdle);
     const acceptance = acceptanceOf(desk, startNext);
 
     await recoverAll(context, store);

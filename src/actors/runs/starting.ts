@@ -1,31 +1,56 @@
 // Starting: how runs begin. Takes from the admission whose turn it is, and hands it to a host.
 // T1 A run begins when all that was said of it before is written: its journal has one writer after the other.
-// T2 As long as no host takes runs, they wait. One that was chosen is put back, before the others.
+// T2 As long as no host takes runs, they wait. One that was chosen already waits again, before the others.
+// T3 However many may begin at once (a limit was raised, a host is back), this thread serves others in between.
 
 import { present } from '../../std/assert.ts';
 import { isFault } from '../../std/errors.ts';
 import type { Desk } from './desk.ts';
 import type { LiveRun, RunHostEntry } from './directory.ts';
+import { type HandOver, Prelude } from './prelude.ts';
 import { type EphemeralTurn, type RunOrder, runHost } from './protocol.ts';
 import type { RunRecord } from './store.ts';
 
 /** A thread that does not take a run for so long is stuck, and has been ended by the kernel before. */
 const BEGIN_DEADLINE_MS = 60_000;
+/** T3. Some milliseconds' worth. */
+const STARTS_AT_ONCE_MAX = 64;
+/** A host whose mail is full is asked again after so long. */
+const FULL_RETRY_MS = 50;
 
-/** Answers what starts as many runs as may begin now. `onPutBack`: one that was to begin waits again. */
+export interface Starting {
+  /** Starts the runs that may begin now. */
+  startNext(): void;
+  /** A run that was live waits again, before the others, to go on from where its journal stands. */
+  beginAnew(run: LiveRun, before: HandOver): void;
+}
+
+/** `onPutBack`: a run that was live waits again. */
 export function startingOf(
   desk: Desk,
   lose: (run: LiveRun, reason: string) => void,
   onPutBack: () => void,
-): () => void {
-  const { context, store, admission, directory } = desk;
+): Starting {
+  const { context, store, admission, directory, readers } = desk;
 
   const startNext = (): void => {
-    while (directory.freestHost() !== undefined) {
+    for (let count = 0; directory.freestHost() !== undefined; count += 1) {
+      if (count === STARTS_AT_ONCE_MAX) {
+        context.after('start', 0, startNext); // T3
+        return;
+      }
       const turn = admission.next();
       if (turn === undefined) return;
       start(turn.runId);
     }
+  };
+
+  const beginAnew = (run: LiveRun, before: HandOver): void => {
+    const { runId } = run;
+    const prelude = new Prelude(runId, store.journals, () => readers.wake(runId), before);
+    directory.put({ ...run, where: { at: 'desk', prelude } });
+    admission.putBack(runId);
+    onPutBack();
   };
 
   const start = (runId: string): void => {
@@ -56,6 +81,11 @@ export function startingOf(
       begun,
       () => undefined,
       (error) => {
+        if (isFault(error, 'mailbox_full')) {
+          beginAnew(run, order); // T2
+          context.after('start', FULL_RETRY_MS, startNext);
+          return;
+        }
         // A host that has ended is watched: its runs are settled when all that lived on it is gone.
         if (!isFault(error, 'actor_terminated')) lose(run, 'The run host did not take the run');
       },
@@ -66,7 +96,7 @@ export function startingOf(
   const earlierTurns = ({ request, session_id }: RunRecord): readonly EphemeralTurn[] =>
     request.use_memory === false ? desk.sessions.turns(session_id, context.clock.nowMs()) : [];
 
-  return startNext;
+  return { startNext, beginAnew };
 }
 
 function orderOf(record: RunRecord): Omit<RunOrder, 'earlier' | 'journaledSeq' | 'steers'> {

@@ -113,8 +113,17 @@ test.each(['', '?run_id='])('without a run_id (%j): 400', async (query) => {
   expect({ status, body }).toEqual({ status: 400, body: { error: 'run_id required' } });
 });
 
-test.each(['after=-1', 'after=x'])('a cursor that is no number of an event (%s): 400', async (query) => {
-  const { status } = await app.call('GET', `/api/agent/chat/stream/attach?run_id=a&${query}`);
+test.each(['after=-1', 'after=x', 'after=1.5', 'after=1e999', 'after='])(
+  'a cursor that is no number of an event (%s): 400',
+  async (query) => {
+    const { status } = await app.call('GET', `/api/agent/chat/stream/attach?run_id=a&${query}`);
+    expect(status).toBe(400);
+  },
+);
+
+test.each(['-1', 'x', '1.5'])('a Last-Event-ID that is no number of an event (%s): 400', async (id) => {
+  const url = `${app.url}/api/agent/chat/stream/attach?run_id=a&after=2`;
+  const { status } = await fetch(url, { headers: { 'last-event-id': id } });
   expect(status).toBe(400);
 });
 
