@@ -286,7 +286,7 @@ export const taskModel = (
     summary,
     {
       emptyMeans:
-        membership === undefined ? 'the model of the turn is used' : `follows the role ${membership.role}`,
+        membership === undefined ? 'the model of the turn is used' : `it follows the role ${membership.role}`,
       ...options,
       ...(membership === undefined ? {} : { membership }),
     },

@@ -87,7 +87,7 @@ test('the members of each role are the documented ones', () => {
 
 test('what follows a role says so, and takes an empty text', () => {
   for (const { key, role } of roleMembers) {
-    expect((settings[key] as Setting).emptyMeans).toBe(`follows the role ${role}`);
+    expect((settings[key] as Setting).emptyMeans).toBe(`it follows the role ${role}`);
     expect(fits(settings[key].schema, '')).toBe(true);
   }
 });

@@ -40,7 +40,7 @@ test('an entry says which role it follows, what null and empty mean, and how a m
   expect(entry('session.rolling_summary.model')).toMatchObject({
     role_member: 'rolling_summary',
     role: 'summarizer',
-    empty_means: 'follows the role summarizer',
+    empty_means: 'it follows the role summarizer',
   });
   expect(entry('preferences.default_model')).toMatchObject({ nullable: true, default: null });
   expect(entry('context_limits.models')).toMatchObject({ type: 'map', write_mode: 'whole' });

@@ -76,10 +76,15 @@ const compression = onPage(
       membership: { role: 'summarizer', member: 'compression', label: 'Tool-output compression' },
     }),
     ...operatorOnly({
-      'compression.temperature': number(0.2, SHARE, 'Temperature of that summary.'),
-      'compression.max_tokens': integer(1000, SUMMARY_TOKENS, 'Output limit of that summary.', {
-        unit: 'tokens',
-      }),
+      'compression.temperature': number(0.2, SHARE, 'Temperature of the summary of a tool result.'),
+      'compression.max_tokens': integer(
+        1000,
+        SUMMARY_TOKENS,
+        'Output limit of the summary of a tool result.',
+        {
+          unit: 'tokens',
+        },
+      ),
     }),
     'compression.max_summary_chars': integer(2000, SUMMARY_CHARS, 'Longest summary of a tool result.', {
       unit: 'characters',
@@ -88,12 +93,12 @@ const compression = onPage(
     'trajectory_compression.threshold_ratio': number(
       0.75,
       { minimum: 0.5, maximum: 0.95, step: 0.05 },
-      'Share of the window from which earlier rounds are condensed.',
+      'Share of the window from which earlier tool rounds are condensed.',
     ),
     'trajectory_compression.preserve_recent_rounds': integer(
       2,
       { minimum: 1, maximum: 5 },
-      'How many of the newest rounds stay as they are.',
+      'How many of the newest tool rounds stay as they are.',
       { unit: 'rounds' },
     ),
     'trajectory_compression.model': taskModel('', 'Model that condenses tool rounds.', {
@@ -104,15 +109,24 @@ const compression = onPage(
       },
     }),
     ...operatorOnly({
-      'trajectory_compression.temperature': number(0.2, SHARE, 'Temperature of the condensing.'),
-      'trajectory_compression.max_tokens': integer(1500, SUMMARY_TOKENS, 'Output limit of the condensing.', {
-        unit: 'tokens',
-      }),
+      'trajectory_compression.temperature': number(
+        0.2,
+        SHARE,
+        'Temperature of the call that condenses tool rounds.',
+      ),
+      'trajectory_compression.max_tokens': integer(
+        1500,
+        SUMMARY_TOKENS,
+        'Output limit of the call that condenses tool rounds.',
+        {
+          unit: 'tokens',
+        },
+      ),
     }),
     'trajectory_compression.max_knowledge_chars': integer(
       3000,
       SUMMARY_CHARS,
-      'Longest text that stands for the condensed rounds.',
+      'Longest text that stands for the condensed tool rounds.',
       { unit: 'characters' },
     ),
   }),
@@ -127,11 +141,11 @@ const enhancement = onPage(
     'prompt_enhancement.model': taskModel('', 'Model that rewrites requests.', {
       membership: { role: 'summarizer', member: 'prompt_enhancement', label: 'Prompt enhancement' },
     }),
-    'prompt_enhancement.temperature': number(0.7, SHARE, 'Temperature of the rewriting.'),
+    'prompt_enhancement.temperature': number(0.7, SHARE, 'Temperature of the call that rewrites requests.'),
     'prompt_enhancement.max_tokens': integer(
       1000,
       { minimum: 100, maximum: 4000 },
-      'Output limit of the rewriting.',
+      'Output limit of the call that rewrites requests.',
       { unit: 'tokens' },
     ),
   }),

@@ -68,12 +68,12 @@ const limits = onPage('models', {
     ),
     'budgets.daily_usd': optionalNumber(DOLLARS, 'Most that all turns of a day together may cost.', {
       unit: 'USD',
-      emptyMeans: 'no limit',
+      emptyMeans: 'there is no limit',
       why: 'Stops a loop or a leaked address from spending without end.',
     }),
     'budgets.per_run_usd': optionalNumber(DOLLARS, 'Most that one turn may cost.', {
       unit: 'USD',
-      emptyMeans: 'no limit',
+      emptyMeans: 'there is no limit',
       why: 'Stops a turn that calls tools again and again.',
     }),
   }),

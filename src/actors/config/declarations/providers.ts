@@ -110,7 +110,7 @@ export const providerSettings = onPage('providers', {
     'providers.policy.allow_private_endpoints': optionalFlag(
       'Whether an address that a client gives may lead into a private network.',
       {
-        emptyMeans: 'allowed on a local install, refused on one that is exposed',
+        emptyMeans: 'it is allowed on a local install, refused on one that is exposed',
         why: 'An exposed service that fetches private addresses is a door into the network behind it.',
       },
     ),

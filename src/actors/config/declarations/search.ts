@@ -21,7 +21,7 @@ const search = onPage(
       tier: 'essential',
       emptyMeans: 'Brave Search is not used',
     }),
-    'search.fallback_enabled': flag(true, 'Asks the other service when the first one fails.'),
+    'search.fallback_enabled': flag(true, 'Asks the other search service when the first one fails.'),
     'search.max_results': integer(5, { minimum: 1, maximum: 10 }, 'How many results a search gives.', {
       tier: 'essential',
       unit: 'results',
@@ -96,13 +96,13 @@ const research = onPage(
     'web_research.poll_interval_seconds': integer(
       5,
       { minimum: 1, maximum: 600 },
-      'How often its progress is asked for.',
+      'How often the progress of deep research is asked for.',
       { unit: 'seconds' },
     ),
     'web_research.budget_weight': integer(
       3,
       { minimum: 1, maximum: 100 },
-      'How many units of search it counts as.',
+      'How many units of search deep research counts as.',
       { unit: 'searches' },
     ),
   }),

@@ -65,51 +65,61 @@ const ambassador = onPage(
     'ambassador.max_context_turns': integer(
       8,
       { minimum: 1, maximum: 40 },
-      'How many turns of the conversation it reads.',
+      'How many turns of a conversation the Ambassador reads.',
       { unit: 'turns' },
     ),
-    'ambassador.max_tokens': integer(600, { minimum: 1, maximum: 200_000 }, 'Longest answer.', {
-      unit: 'tokens',
-    }),
+    'ambassador.max_tokens': integer(
+      600,
+      { minimum: 1, maximum: 200_000 },
+      'Longest answer of the Ambassador.',
+      {
+        unit: 'tokens',
+      },
+    ),
     ...operatorOnly({
-      'ambassador.speech_model': optionalTaskModel('Model of its voice.'),
-      'ambassador.voice': optionalText('Voice that it speaks with.'),
-      'ambassador.transcription_model': optionalTaskModel('Model that writes down what is spoken.'),
+      'ambassador.speech_model': optionalTaskModel("Model of the Ambassador's voice."),
+      'ambassador.voice': optionalText('Voice that the Ambassador speaks with.'),
+      'ambassador.transcription_model': optionalTaskModel(
+        'Model that writes down what is said to the Ambassador.',
+      ),
     }),
-    'ambassador.aide.enabled': flag(true, 'Lets small helpers read conversations for a survey.'),
-    'ambassador.aide.model': taskModel('', 'Model of those helpers.', {
+    'ambassador.aide.enabled': flag(
+      true,
+      'Lets small helpers of the Ambassador, its aides, read conversations for a survey.',
+    ),
+    'ambassador.aide.model': taskModel('', "Model of the Ambassador's aides.", {
       membership: { role: 'fast_utility', member: 'aide', label: 'Ambassador aide digests' },
     }),
-    'ambassador.aide.temperature': number(0.2, { minimum: 0, maximum: 2, step: 0.1 }, 'Their temperature.'),
-    'ambassador.aide.max_tokens': integer(220, { minimum: 1, maximum: 200_000 }, 'Their output limit.', {
+    'ambassador.aide.temperature': number(
+      0.2,
+      { minimum: 0, maximum: 2, step: 0.1 },
+      'Temperature of an aide.',
+    ),
+    'ambassador.aide.max_tokens': integer(220, { minimum: 1, maximum: 200_000 }, 'Output limit of an aide.', {
       unit: 'tokens',
     }),
     'ambassador.aide.max_input_chars': integer(
       6000,
       { minimum: 1, maximum: 1_000_000 },
-      'How much of a conversation one of them reads.',
+      'How much of a conversation an aide reads.',
       { unit: 'characters' },
     ),
-    'ambassador.aide.max_parallel': integer(
-      4,
-      { minimum: 1, maximum: 100 },
-      'How many of them work at once.',
-    ),
+    'ambassador.aide.max_parallel': integer(4, { minimum: 1, maximum: 100 }, 'How many aides work at once.'),
     'ambassador.aide.timeout_seconds': integer(
       20,
       { minimum: 1, maximum: 3600 },
-      'Longest time for one of them.',
+      'Longest time for one aide.',
       { unit: 'seconds' },
     ),
     'ambassador.aide.max_per_survey': integer(
       8,
       { minimum: 1, maximum: 1000 },
-      'How many of them one survey may ask.',
+      'How many aides one survey may ask.',
     ),
     'ambassador.aide.cache_ttl_seconds': integer(
       1800,
       { minimum: 0, maximum: 31_536_000 },
-      'How long a digest is good for.',
+      'How long what an aide has found is good for.',
       { unit: 'seconds' },
     ),
     'ambassador.dispatch.enabled': flag(true, 'Lets the Ambassador start work of other agents.', {

@@ -94,25 +94,33 @@ const thinking = onPage(
     'reasoning.classifier_min_chars': integer(
       240,
       { minimum: 0, maximum: 5000 },
-      'Shortest message about which that model is asked.',
+      'Shortest message about which the model that chooses a pattern is asked.',
       { unit: 'characters' },
     ),
-    'reasoning.step_back_model': taskModel('', 'Model that takes the step back.'),
+    'reasoning.step_back_model': taskModel(
+      '',
+      'Model that states the principles, where a turn steps back first.',
+    ),
     'reasoning.step_back_timeout_seconds': integer(
       20,
       { minimum: 1, maximum: 3600 },
-      'Longest time for the step back.',
+      'Longest time for stating the principles.',
       { unit: 'seconds' },
     ),
     'reasoning.cot_enabled': flag(true, 'Allows chain of thought.'),
     'reasoning.step_back_enabled': flag(true, 'Allows stepping back to principles first.'),
     'reasoning.reflection_enabled': flag(true, 'Allows reflection on a draft.'),
     'reasoning.self_consistency_enabled': flag(true, 'Allows several attempts and a choice among them.'),
-    'reasoning.sc_model': taskModel('', 'Model of the several attempts.'),
-    'reasoning.sc_k': integer(3, { minimum: 2, maximum: 5 }, 'How many attempts are made.', {
-      unit: 'attempts',
-      why: 'Each attempt costs as much as an answer.',
-    }),
+    'reasoning.sc_model': taskModel('', 'Model of the attempts, where a turn makes several.'),
+    'reasoning.sc_k': integer(
+      3,
+      { minimum: 2, maximum: 5 },
+      'How many attempts are made, where a turn makes several.',
+      {
+        unit: 'attempts',
+        why: 'Each attempt costs as much as an answer.',
+      },
+    ),
     'reasoning.min_output_tokens': integer(
       0,
       { minimum: 0, maximum: 65_536 },
