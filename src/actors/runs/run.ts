@@ -63,14 +63,16 @@ export const runActor = actor({
       (error) => context.background(lost(context, run_id, error)),
       order.journaledSeq,
     );
+    const { clock } = context;
+    // An interruption counts as part of the turn's time.
+    const startedAtMs = resumption.startedAtMs ?? (resumption.hasBegun ? order.acceptedAtMs : clock.nowMs());
     const scope: TurnScope = {
       context,
       order,
       resumption,
       taskId: resumption.started?.taskId ?? context.random.hex(TASK_ID_DIGITS),
-      // An interruption counts as part of the turn's time.
-      startedAtMs:
-        resumption.startedAtMs ?? (resumption.hasBegun ? order.acceptedAtMs : context.clock.nowMs()),
+      startedAtMs,
+      startedMonotonicMs: clock.monotonicMs() - Math.max(0, clock.nowMs() - startedAtMs),
       journal,
       say: journal.say,
       steps: new StepLog(run_id, store.steps, steps),

@@ -19,7 +19,10 @@ export interface TurnScope {
   /** What an earlier life of this run left. */
   readonly resumption: Resumption;
   readonly taskId: string;
+  /** Milliseconds since 1970. */
   readonly startedAtMs: number;
+  /** The same moment on the monotonic clock: durations do not jump with the wall clock. */
+  readonly startedMonotonicMs: number;
   readonly journal: RunJournal;
   readonly say: Say;
   readonly steps: StepLog;

@@ -326,6 +326,6 @@ function replyOf(scope: TurnScope): ChatReply {
   };
 }
 
-function elapsedMs({ context, startedAtMs }: TurnScope): number {
-  return context.clock.nowMs() - startedAtMs;
+function elapsedMs({ context, startedMonotonicMs }: TurnScope): number {
+  return context.clock.monotonicMs() - startedMonotonicMs;
 }
