@@ -12,6 +12,7 @@ import type {
 } from './protocol.ts';
 import { faultOf, MalformedAnswer, ReportedError, UnfinishedAnswer } from './provider-failure.ts';
 import { TOOL_CALLS_PER_ANSWER_MAX } from './tool-call-assembly.ts';
+import type { EventStream } from './transport.ts';
 
 const END_OF_STREAM = '[DONE]';
 
@@ -24,7 +25,8 @@ export const completeWithOpenai: Adapter = async function* (request, { transport
   signal.addEventListener('abort', close, { once: true });
   try {
     for (;;) {
-      const payloads = await nextPayloads(stream, builder);
+      await stream.arrived();
+      const payloads = takePayloads(stream, builder);
       if (payloads === null || signal.aborted) break;
       let isOver = false;
       for (const payload of payloads) {
@@ -50,12 +52,9 @@ export const completeWithOpenai: Adapter = async function* (request, { transport
 };
 
 /** Null at the end of a complete answer. A connection that breaks after the finish reason has lost nothing but usage. */
-async function nextPayloads(
-  stream: { next(): Promise<readonly string[] | null> },
-  builder: CompletionBuilder,
-): Promise<readonly string[] | null> {
+function takePayloads(stream: EventStream, builder: CompletionBuilder): readonly string[] | null {
   try {
-    const payloads = await stream.next();
+    const payloads = stream.take();
     if (payloads === null && !builder.finished) throw new UnfinishedAnswer('no finish reason');
     return payloads;
   } catch (error) {

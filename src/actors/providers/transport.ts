@@ -10,6 +10,7 @@
 // X5 An answer is bounded in bytes, an error body in what is kept of it.
 
 import type { LookupFunction } from 'node:net';
+import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, fetch as undiciFetch } from 'undici';
 import { type EgressPolicy, guardedConnector } from '../../egress/guard.ts';
 import { createEventDecoder } from './event-decoder.ts';
@@ -24,13 +25,19 @@ const PENDING_CHARS_MAX = 1024 * 1024;
 const ERROR_BODY_BYTES_MAX = 64 * 1024;
 /** A provider that does not even accept a connection is reported early, however patient its stream may be. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Per provider and thread; above it requests wait for a connection. Bounded by what a process may open. */
-const CONNECTIONS_PER_ORIGIN_MAX = 4_096;
+/** Per provider and thread; above it requests wait for a connection. All runs that may live at once, should one thread have them. */
+const CONNECTIONS_PER_ORIGIN_MAX = 12_000;
 const KEEP_ALIVE_MS = 10_000;
+const ARRIVED = Promise.resolve();
 
 export interface EventStream {
-  /** The payloads that have come since the last call, in order, at least one; null at the end or after `close`. */
-  next(): Promise<readonly string[] | null>;
+  /** Resolves when there is something to take, or when the stream is over. */
+  arrived(): Promise<void>;
+  /**
+   * The payloads that have come since the last call, in order; null at the end or after `close`. Apart from `arrived`, so that a
+   * chunk costs one promise. @throws what broke the stream
+   */
+  take(): readonly string[] | null;
   /** The answer is complete: what may still come is read and thrown away, so that the connection can be used again. */
   leave(): void;
   /** Aborts the request unless it has ended or was left. */
@@ -124,12 +131,18 @@ function postForEvents(
     wake = null;
   };
   const url = new URL(connection.baseUrl);
+  const text = JSON.stringify(body);
   const request: Dispatcher.DispatchOptions = {
     origin: url.origin,
     path: `${url.pathname.replace(/\/+$/, '')}${path}${url.search}`,
     method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
-    body: JSON.stringify(body),
+    headers: {
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(text)),
+      accept: 'text/event-stream',
+      ...headers,
+    },
+    body: sentOnce(text),
     headersTimeout: connection.timeoutMs,
     bodyTimeout: connection.timeoutMs,
   };
@@ -139,7 +152,8 @@ function postForEvents(
       controller = started;
       if (phase.kind === 'closed') started.abort(new UnfinishedAnswer('closed'));
     },
-    onResponseStart(_controller, status, responseHeaders) {
+    onResponseStart(started, status, responseHeaders) {
+      started.rawHeaders = null; // A dozen small buffers, which would live as long as the stream.
       if (phase.kind !== 'open') return;
       if (status !== 200) phase = { kind: 'refused', failure: new HttpFailure(status, responseHeaders) };
       else if (isNoEventStream(responseHeaders['content-type'])) {
@@ -167,12 +181,14 @@ function postForEvents(
   });
 
   return {
-    async next() {
-      if (pending.length === 0 && (phase.kind === 'open' || phase.kind === 'refused')) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
+    arrived() {
+      const isAwaited = pending.length === 0 && (phase.kind === 'open' || phase.kind === 'refused');
+      if (!isAwaited) return ARRIVED;
+      return new Promise((resolve) => {
+        wake = resolve;
+      });
+    },
+    take() {
       if (phase.kind === 'closed' || phase.kind === 'left') return null;
       if (pending.length > 0) {
         const batch = pending; // X2
@@ -184,7 +200,7 @@ function postForEvents(
         return batch;
       }
       if (phase.kind === 'failed') throw phase.error;
-      return null;
+      return phase.kind === 'ended' ? null : pending;
     },
     leave() {
       if (phase.kind !== 'open') return;
@@ -197,6 +213,20 @@ function postForEvents(
       controller?.abort(new UnfinishedAnswer('closed'));
     },
   };
+}
+
+/**
+ * A body that is forgotten when it has been sent. The pool keeps a text or a buffer until the answer has ended: the whole prompt,
+ * for minutes, which was 10 KB of each run with the shortest of questions. It takes any iterable, though its types do not say so.
+ */
+function sentOnce(text: string): Readable {
+  let unsent: string | null = text;
+  const next = (): IteratorResult<string> => {
+    const value = unsent;
+    unsent = null;
+    return value === null ? { done: true, value } : { done: false, value };
+  };
+  return { [Symbol.iterator]: () => ({ next }) } as unknown as Readable;
 }
 
 /** Some servers mislabel their streams, so only what can be no stream at all is refused. */
