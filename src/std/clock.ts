@@ -27,8 +27,9 @@ export const systemClock: Clock = {
 };
 
 /** Fires again and again without keeping its thread alive: for what only looks on. */
-export function repeatUnreferenced(intervalMs: number, fire: () => void): void {
-  setInterval(fire, intervalMs).unref();
+export function repeatUnreferenced(intervalMs: number, fire: () => void): Timer {
+  const interval = setInterval(fire, intervalMs).unref();
+  return { cancel: () => clearInterval(interval) };
 }
 
 /** ISO 8601 with microseconds and an explicit offset, the form that clients of the wire format know. */

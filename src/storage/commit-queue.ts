@@ -12,6 +12,8 @@ import type { Durability } from './contract.ts';
 import { Draft } from './draft.ts';
 import type { Change, Environment } from './environment.ts';
 import { storageFaults } from './faults.ts';
+import { JournalLog } from './journal-log.ts';
+import { bytesOfItem, type LogItem } from './journal-page.ts';
 
 /** More than this many writers of one thread that wait at once are a flood, not a burst. */
 const WAITING_WRITES_MAX = 20_000;
@@ -45,12 +47,15 @@ interface Decision {
 
 interface Append extends Settle {
   readonly durability: Durability;
-  readonly changes: readonly Change[];
+  readonly items: readonly LogItem[];
+  /** Pages that leave the log. */
+  readonly removals: readonly Change[];
   readonly bytes: number;
 }
 
 export class CommitQueue {
   readonly #environment: Environment;
+  readonly #log: JournalLog;
   #writes: Write[] = [];
   #appends: Append[] = [];
   #appendBytes = 0;
@@ -60,12 +65,13 @@ export class CommitQueue {
 
   constructor(environment: Environment) {
     this.#environment = environment;
+    this.#log = new JournalLog(environment);
   }
 
-  /** Changes without conditions, in the order of the calls. */
-  append(durability: Durability, changes: readonly Change[]): Promise<void> {
+  /** Adds to the log without conditions, in the order of the calls. */
+  append(durability: Durability, items: readonly LogItem[], removals: readonly Change[] = []): Promise<void> {
     this.#assertOpen();
-    const bytes = changes.reduce((sum, { key, value }) => sum + key.length + (value?.length ?? 0), 0);
+    const bytes = items.reduce((sum, item) => sum + bytesOfItem(item), 0);
     if (this.#appends.length > 0 && this.#appendBytes + bytes > WAITING_APPEND_BYTES_MAX) {
       this.#isFlooded = true;
     }
@@ -73,7 +79,14 @@ export class CommitQueue {
       return Promise.reject(storageFaults.storage_busy('too many bytes wait to be written'));
     }
     return new Promise<void>((resolve, reject) => {
-      this.#appends.push({ durability, changes, bytes, resolve: resolve as Settle['resolve'], reject });
+      this.#appends.push({
+        durability,
+        items,
+        removals,
+        bytes,
+        resolve: resolve as Settle['resolve'],
+        reject,
+      });
       this.#appendBytes += bytes;
       this.#wake();
     });
@@ -137,9 +150,8 @@ export class CommitQueue {
     const decisions = this.#decideNext(draft);
     const all = [...appends, ...decisions.map(({ write }) => write)];
     try {
-      const commit = draft.toCommit(appends.flatMap(({ changes }) => changes));
       const isEmpty = appends.length === 0 && draft.isEmpty();
-      const held = isEmpty || (await this.#environment.commit(commit));
+      const held = isEmpty || (await this.#commitWith(draft, appends));
       if (all.some(({ durability }) => durability === 'flushed')) await this.#environment.flush();
       for (const append of appends) append.resolve(undefined as never);
       if (held) for (const { write, outcome } of decisions) tell(write, outcome);
@@ -148,6 +160,31 @@ export class CommitQueue {
       for (const waiting of all) waiting.reject(error);
       for (const append of this.#appends.splice(0)) append.reject(error); // Q3
       this.#appendBytes = 0;
+    }
+  }
+
+  /** False when what the draft rests on has changed: then only the appends are committed. */
+  async #commitWith(draft: Draft, appends: readonly Append[]): Promise<boolean> {
+    const removals = appends.flatMap((append) => append.removals);
+    const items = appends.flatMap((append) => append.items);
+    const draftedItems = draft.logItems();
+    if (items.length + removals.length + draftedItems.length === 0) {
+      return this.#environment.commit(draft.toCommit([], []));
+    }
+    await this.#log.open();
+    const pages = this.#log.pagesOf(items);
+    const drafted = this.#log.pagesOf(draftedItems, pages.length);
+    const commit = draft.toCommit(
+      [...removals, ...pages, this.#log.head()],
+      drafted.length > 0 ? [...drafted, this.#log.head()] : [],
+    );
+    try {
+      const held = await this.#environment.commit(commit);
+      this.#log.committed(pages.length + (held ? drafted.length : 0));
+      return held;
+    } catch (error) {
+      this.#log.failed();
+      throw error;
     }
   }
 

@@ -87,7 +87,12 @@ export interface Journals<Value> {
   ): readonly JournalEntry<Value>[];
   /** 0 for an unknown or expired journal. */
   lastSeq(journal: string): number;
-  /** Forgets a journal, in bounded commits. */
+  /**
+   * Nothing is appended for now: it may be laid out for reading. Changes nothing that can be read; a journal may go on, and is
+   * sealed again. Resolves when it is noted.
+   */
+  seal(journal: string): Promise<void>;
+  /** Forgets a journal, in bounded commits. It may begin again, from 1, when that has resolved. */
   expire(journal: string): Promise<void>;
   /** Ids of all journals that have entries. */
   ids(): Iterable<string>;
@@ -122,6 +127,8 @@ export interface FullText {
 
 export interface StorageStatistics {
   readonly bytesOnDisk: number;
+  /** Pages of the journals' log that are not laid out for reading yet. */
+  readonly journalPages: number;
 }
 
 export interface Storage {

@@ -17,7 +17,7 @@ const RESERVE_SHARE = 1 / 20;
 const LOOK_EVERY_MS = 10;
 /** A change may touch a page of the tree, which is then written anew. */
 const TREE_BYTES_PER_CHANGE = 4_096;
-/** A commit that removes something and writes no more than this makes room. */
+/** A commit that removes something, or lets it be removed, and writes no more than this makes room. */
 const GIVING_BACK_BYTES_MAX = 4_096;
 
 export class DiskRoom {
@@ -34,10 +34,11 @@ export class DiskRoom {
   }
 
   /** @throws Fault storage_full */
-  take(changes: readonly Change[]): void {
+  take(changes: readonly Change[], makesRoom = false): void {
     const bytes = bytesOf(changes) + changes.length * TREE_BYTES_PER_CHANGE;
     if (systemClock.monotonicMs() - this.#lookedAtMs > LOOK_EVERY_MS || !this.#isAmple(bytes)) this.#look();
-    if (!this.#isAmple(bytes) && !this.#isBearable(bytes, changes)) throw fullDisk(this.#directory);
+    if (!this.#isAmple(bytes) && !this.#isBearable(bytes, changes, makesRoom))
+      throw fullDisk(this.#directory);
     this.#freeBytes -= bytes;
   }
 
@@ -47,9 +48,9 @@ export class DiskRoom {
   }
 
   /** D2. */
-  #isBearable(bytes: number, changes: readonly Change[]): boolean {
+  #isBearable(bytes: number, changes: readonly Change[], makesRoom: boolean): boolean {
     if (this.#freeBytes < this.#reserveBytes / 2) return false;
-    return givesBack(changes) || this.#reusableBytes() >= 2 * bytes;
+    return givesBack(changes, makesRoom) || this.#reusableBytes() >= 2 * bytes;
   }
 
   #look(): void {
@@ -65,7 +66,7 @@ function bytesOf(changes: readonly Change[]): number {
   return changes.reduce((sum, { key, value }) => sum + key.length + (value?.length ?? 0), 0);
 }
 
-function givesBack(changes: readonly Change[]): boolean {
+function givesBack(changes: readonly Change[], makesRoom: boolean): boolean {
   const written = changes.filter(({ value }) => value !== undefined);
-  return written.length < changes.length && bytesOf(written) <= GIVING_BACK_BYTES_MAX;
+  return (makesRoom || written.length < changes.length) && bytesOf(written) <= GIVING_BACK_BYTES_MAX;
 }

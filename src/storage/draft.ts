@@ -2,10 +2,13 @@
 // D1 Whoever reads through a draft sees its changes on top of one state of the committed data.
 // D2 A draft notes the version of every collection it touched; it is committed only if none of them has moved.
 // D3 `undoTo` takes back what came after a mark, so that one change of several can fail alone.
+// D4 Changes to a journal as a whole are decided on what is committed, so a draft holds one change of a journal at most.
 
 import { assert } from '../std/assert.ts';
 import { decodeValue, encodeValue } from './codec.ts';
 import type { ByteRange, Change, Commit, Environment, Pair, ScanOptions } from './environment.ts';
+import type { LogItem } from './journal-page.ts';
+import { encodeKey } from './key.ts';
 
 /** Figures about a collection, kept exactly: `{ count: 3 }`. */
 export type Totals = Readonly<Record<string, number>>;
@@ -37,6 +40,17 @@ interface Pending {
   readonly value: Buffer | undefined;
 }
 
+/** What removes a journal from the log, or moves it into spans. */
+interface JournalChange {
+  readonly changes: readonly Change[];
+  readonly items: readonly LogItem[];
+  /** That it lets room be given back later, when nothing refers to the pages of the log any more. */
+  readonly makesRoom: boolean;
+}
+
+/** Its version counts the changes to journals as a whole. */
+const JOURNALS = 'journals';
+
 interface Touched {
   readonly version: number | undefined;
   totals: Totals;
@@ -48,6 +62,7 @@ export class Draft implements View {
   /** By the key's bytes as Latin-1 text, whose order is theirs. */
   readonly #pending = new Map<string, Pending>();
   readonly #touched = new Map<string, Touched>();
+  readonly #journals = new Map<string, JournalChange>();
   readonly #undo: (() => void)[] = [];
   #sortedNames: string[] | undefined;
 
@@ -92,6 +107,28 @@ export class Draft implements View {
     this.#change(collection, { key, value: undefined });
   }
 
+  /** D4. False when the draft changes that journal already: try with the next one. `decide` answers null for no change. */
+  changeJournal(name: string, journal: string, decide: () => JournalChange | null): boolean {
+    const touched = this.#touch(JOURNALS);
+    const id = encodeKey([name, journal]).toString('latin1');
+    if (this.#journals.has(id)) return false;
+    const change = decide();
+    if (change === null) return true;
+    const { changed } = touched;
+    touched.changed = true;
+    this.#journals.set(id, change);
+    this.#undo.push(() => {
+      touched.changed = changed;
+      this.#journals.delete(id);
+    });
+    return true;
+  }
+
+  /** For the log, when the draft is committed. */
+  logItems(): LogItem[] {
+    return Array.from(this.#journals.values(), ({ items }) => items).flat();
+  }
+
   addToTotals(collection: string, differences: Totals): void {
     const touched = this.#touch(collection);
     const { totals: before, changed } = touched;
@@ -120,19 +157,20 @@ export class Draft implements View {
     return this.#undo.length === 0;
   }
 
-  toCommit(unconditional: readonly Change[]): Commit {
+  /** `log`: what its own `logItems` have become. */
+  toCommit(unconditional: readonly Change[], log: readonly Change[]): Commit {
     const conditions = new Map<string, number | undefined>();
     const notes = new Map<string, Buffer>();
-    if (this.isEmpty()) return { unconditional, conditions, conditional: [], notes };
+    if (this.isEmpty()) return { unconditional, conditions, conditional: [], notes, makesRoom: false };
     for (const [collection, { version, totals, changed }] of this.#touched) {
       conditions.set(collection, version);
       if (changed) notes.set(collection, encodeValue(totals));
     }
-    const conditional = Array.from(this.#pending.values(), (pending) => ({
-      space: 'rows' as const,
-      ...pending,
-    }));
-    return { unconditional, conditions, conditional, notes };
+    const rows = Array.from(this.#pending.values(), (pending) => ({ space: 'rows' as const, ...pending }));
+    const journals = Array.from(this.#journals.values(), ({ changes }) => changes).flat();
+    const conditional = [...rows, ...journals, ...log];
+    const makesRoom = Array.from(this.#journals.values()).some((change) => change.makesRoom);
+    return { unconditional, conditions, conditional, notes, makesRoom };
   }
 
   #touch(collection: string): Touched {

@@ -22,8 +22,8 @@ const DATABASES_MAX = 4;
 /** The two that name the latest commit. */
 const HEAD_PAGES = 2;
 
-/** Rows, index entries and postings; journals apart, whose keys come in another order and volume. */
-export type SpaceName = 'rows' | 'journals';
+/** Rows, index entries and postings; spans of journals apart, whose keys come in another order and volume; the journals' log. */
+export type SpaceName = 'rows' | 'journals' | 'log';
 type Space = Database<Buffer, Buffer>;
 
 /** All keys from `lower` up to, and without, `upper`. */
@@ -64,6 +64,8 @@ export interface Commit {
   readonly conditions: ReadonlyMap<string, number | undefined>;
   readonly conditional: readonly Change[];
   readonly notes: ReadonlyMap<string, Buffer>;
+  /** That room is given back because of it, though not by itself. */
+  readonly makesRoom?: boolean;
 }
 
 /** A scan reads ahead this much, and holds nothing open while its reader works or waits. */
@@ -101,6 +103,7 @@ export class Environment {
       this.#spaces = {
         rows: this.#root.openDB<Buffer, Buffer>({ name: 'rows', ...keyed }),
         journals: this.#root.openDB<Buffer, Buffer>({ name: 'journals', ...keyed }),
+        log: this.#root.openDB<Buffer, Buffer>({ name: 'log', ...keyed }),
       };
       this.#stamps = this.#root.openDB<Buffer, string>({
         name: 'stamps',
@@ -120,6 +123,17 @@ export class Environment {
   /** The bytes are lent until the next read. */
   read(space: SpaceName, key: Buffer): Buffer | undefined {
     return this.#spaces[space].getBinaryFast(key);
+  }
+
+  /** As `read`, for keeps. */
+  copy(space: SpaceName, key: Buffer): Buffer | undefined {
+    return this.#spaces[space].getBinary(key);
+  }
+
+  /** Of the state that `read` reads. */
+  firstKey(space: SpaceName, { lower, upper }: ByteRange): Buffer | undefined {
+    for (const key of this.#spaces[space].getKeys({ start: lower, end: upper, limit: 1 })) return key;
+    return undefined;
   }
 
   stamp(collection: string): Stamp {
@@ -150,7 +164,7 @@ export class Environment {
 
   /** False when a condition did not hold. @throws Fault storage_full, storage_damaged. */
   async commit(commit: Commit): Promise<boolean> {
-    this.#room.take([...commit.unconditional, ...commit.conditional]);
+    this.#room.take([...commit.unconditional, ...commit.conditional], commit.makesRoom);
     const outcomes: Promise<boolean>[] = [];
     const whole = this.#root.batch(() => {
       for (const change of commit.unconditional) this.#apply(change);
@@ -184,6 +198,12 @@ export class Environment {
     await this.#root.flushed;
   }
 
+  /** How many keys a space has, and the bytes of its large values. */
+  sizeOf(space: SpaceName): { readonly keys: number; readonly bytes: number } {
+    const { entryCount, overflowPages, pageSize } = this.#spaces[space].getStats() as TreeStats & SizeStats;
+    return { keys: entryCount, bytes: overflowPages * pageSize };
+  }
+
   bytesOnDisk(): number {
     return statSync(this.#file).size;
   }
@@ -194,7 +214,7 @@ export class Environment {
 
   /** Pages of the file that belong to none of the trees: those of the last commits too, which may still be read. */
   #reusableBytes(): number {
-    const trees = [this.#root, this.#spaces.rows, this.#spaces.journals, this.#stamps];
+    const trees = [this.#root, ...Object.values(this.#spaces), this.#stamps];
     const all = trees.map((tree) => tree.getStats() as TreeStats & RootStats);
     const [{ free, lastPageNumber, pageSize }] = all as [TreeStats & RootStats];
     const used = [...all, free].reduce((sum, tree) => sum + pagesOf(tree), HEAD_PAGES);
@@ -241,6 +261,11 @@ export class Environment {
 }
 
 /** As the engine tells it. */
+interface SizeStats {
+  readonly entryCount: number;
+  readonly pageSize: number;
+}
+
 interface TreeStats {
   readonly treeBranchPageCount: number;
   readonly treeLeafPageCount: number;

@@ -1,35 +1,43 @@
-// Journals: what is appended in one call lies in one record (or a few), under the number of the record's last entry.
+// Journals: one log that all writers add to (journal-log.ts), a small index of it in memory (journal-index.ts), and spans for
+// what is read more often than it is written (journal-spans.ts). An entry is in the log, or in a span, and then no longer in the log.
 // J1 An append reads nothing: the writer counts.
-// J2 The record that holds entry n is the first one whose number is n or more; the last record's number is the last entry's.
-// J3 A record is bounded, so that reading one entry never decodes a whole journal.
-// The layout is this file's own: only `Journals` promises anything.
+// J2 What one append holds is committed as a whole, in pieces that are bounded, so that reading one entry never decodes a whole
+//    journal.
+// J3 A journal's spans come before its entries in the log. Moving entries there is invisible to readers: the spans, and the cut that
+//    makes the positions in the log void, are one commit (journal-compaction.ts).
+// J4 Once it has expired a journal may begin again: a cut speaks of pages, not of numbers.
+// The layout is storage's own: only `Journals` promises anything.
 
-import { present } from '../std/assert.ts';
-import { decodeValue, encodeValue } from './codec.ts';
+import { assert } from '../std/assert.ts';
+import { encodeValue } from './codec.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import type { Durability, JournalEntry, Journals } from './contract.ts';
-import type { ByteRange, Change, Environment } from './environment.ts';
-import { ABOVE, decodeKey, encodeKey, joinKey } from './key.ts';
+import type { Draft } from './draft.ts';
+import type { Environment } from './environment.ts';
+import { framed, Reading } from './journal-frames.ts';
+import type { JournalIndex, LoggedJournal } from './journal-index.ts';
+import { entriesAt, type LogItem, SEQ_MAX } from './journal-page.ts';
+import { areaOf, assertCanBeKey, JournalSpans } from './journal-spans.ts';
 
-const RECORD_ENTRIES_MAX = 512;
-const RECORD_BYTES_MAX = 64 * 1024;
+const PIECE_ENTRIES_MAX = 512;
+const PIECE_BYTES_MAX = 16 * 1024;
 /** What `read` gives when it is not told: more than a reader can show at once, less than it takes to stall a thread. */
 const READ_ENTRIES_DEFAULT = 1_000;
 const READ_BYTES_DEFAULT = 1024 * 1024;
-/** Records that go in one commit when a journal expires. */
+/** Spans that go in one commit when a journal expires. */
 const EXPIRED_PER_COMMIT_MAX = 500;
 
-const LENGTH_BYTES = 4;
-
 export class StoredJournals<Value> implements Journals<Value> {
-  readonly #area: Buffer;
-  readonly #environment: Environment;
+  readonly #name: string;
   readonly #queue: CommitQueue;
+  readonly #index: JournalIndex;
+  readonly #spans: JournalSpans;
 
-  constructor(name: string, environment: Environment, queue: CommitQueue) {
-    this.#area = encodeKey(name);
-    this.#environment = environment;
+  constructor(name: string, queue: CommitQueue, index: JournalIndex, environment: Environment) {
+    this.#name = name;
     this.#queue = queue;
+    this.#index = index;
+    this.#spans = new JournalSpans(environment);
   }
 
   async append(
@@ -39,14 +47,17 @@ export class StoredJournals<Value> implements Journals<Value> {
     durability: Durability = 'committed',
   ): Promise<void> {
     if (values.length === 0) return;
-    const area = this.#areaOf(journal);
-    const changes: Change[] = [];
-    let lastSeq = firstSeq - 1;
-    for (const record of recordsOf(values.map(encodeValue))) {
-      lastSeq += record.length;
-      changes.push({ space: 'journals', key: joinKey(area, encodeKey(lastSeq)), value: framed(record) });
+    assert(firstSeq >= 1 && firstSeq + values.length <= SEQ_MAX, 'numbers begin at 1 and are bounded');
+    assertCanBeKey(this.#name, journal);
+    const items: LogItem[] = [];
+    let seq = firstSeq;
+    for (const frames of piecesOf(values.map(encodeValue))) {
+      const count = frames.length;
+      const body = framed(frames);
+      items.push({ kind: 'entries', name: this.#name, journal, firstSeq: seq, count, body });
+      seq += count;
     }
-    await this.#queue.append(durability, changes);
+    await this.#queue.append(durability, items);
   }
 
   read(
@@ -55,116 +66,87 @@ export class StoredJournals<Value> implements Journals<Value> {
     limits: { readonly entriesMax?: number; readonly bytesMax?: number } = {},
   ): readonly JournalEntry<Value>[] {
     const { entriesMax = READ_ENTRIES_DEFAULT, bytesMax = READ_BYTES_DEFAULT } = limits;
-    const area = this.#areaOf(journal);
-    const range = { lower: joinKey(area, encodeKey(afterSeq + 1)), upper: joinKey(area, ABOVE) }; // J2
-    const entries: JournalEntry<Value>[] = [];
-    let bytes = 0;
-    for (const { key, value: record } of this.#scan(range)) {
-      const frames = framesOf(record);
-      const firstSeq = lastSeqOf(key, area) - frames.length + 1;
-      for (const [index, frame] of frames.entries()) {
-        const seq = firstSeq + index;
-        if (seq <= afterSeq) continue;
-        if (entries.length > 0 && (entries.length >= entriesMax || bytes + frame.length > bytesMax))
-          return entries;
-        entries.push({ seq, value: decodeValue<Value>(frame) });
-        bytes += frame.length;
-      }
+    const reading = new Reading<Value>(afterSeq, entriesMax, bytesMax);
+    this.#index.catchUp();
+    const logged = this.#index.find(this.#name, journal);
+    if (logged === undefined || logged.positions.firstSeq(0) > reading.nextSeq) {
+      this.#spans.readInto(areaOf(this.#name, journal), reading); // J3
     }
-    return entries;
+    if (logged !== undefined && !reading.isFull) this.#readLog(logged, reading);
+    return reading.entries;
   }
 
   lastSeq(journal: string): number {
-    const area = this.#areaOf(journal);
-    const range = { lower: area, upper: joinKey(area, ABOVE) };
-    for (const { key } of this.#scan(range, { reverse: true, keysOnly: true })) return lastSeqOf(key, area);
-    return 0;
+    this.#index.catchUp();
+    const logged = this.#index.find(this.#name, journal);
+    if (logged !== undefined) return this.#index.lastSeq(logged);
+    return this.#spans.lastSeq(areaOf(this.#name, journal));
+  }
+
+  async seal(journal: string): Promise<void> {
+    this.#index.catchUp();
+    const logged = this.#index.find(this.#name, journal);
+    if (logged === undefined) return;
+    if (this.#index.isSealed(logged)) return;
+    const lastSeq = this.#index.lastSeq(logged);
+    await this.#queue.append('committed', [{ kind: 'sealed', name: this.#name, journal, lastSeq }]);
   }
 
   async expire(journal: string): Promise<void> {
-    const area = this.#areaOf(journal);
-    const range = { lower: area, upper: joinKey(area, ABOVE) };
-    for (;;) {
-      const changes: Change[] = [];
-      for (const { key } of this.#scan(range, { keysOnly: true })) {
-        changes.push({ space: 'journals', key, value: undefined });
-        if (changes.length === EXPIRED_PER_COMMIT_MAX) break;
-      }
-      if (changes.length === 0) return;
-      await this.#queue.append('committed', changes);
+    const area = areaOf(this.#name, journal);
+    for (let isGone = false; !isGone; ) {
+      isGone = await this.#queue.write('committed', (draft) => this.#expireSome(draft, journal, area));
     }
   }
 
   *ids(): Iterable<string> {
-    const upper = joinKey(this.#area, ABOVE);
-    let lower: Buffer = this.#area;
-    for (;;) {
-      const id = this.#firstIdIn({ lower, upper });
-      if (id === undefined) return;
-      yield id;
-      lower = joinKey(this.#areaOf(id), ABOVE);
+    this.#index.catchUp();
+    const logged = new Set(this.#index.ids(this.#name));
+    yield* logged;
+    for (const id of this.#spans.ids(this.#name)) if (!logged.has(id)) yield id;
+  }
+
+  #readLog({ positions }: LoggedJournal, reading: Reading<Value>): void {
+    const { length } = positions;
+    for (let index = Math.max(0, positions.upTo(reading.nextSeq) - 1); index < length; index += 1) {
+      const page = this.#index.page(positions.writer(index), positions.page(index));
+      const { count, body } = entriesAt(page, positions.at(index));
+      reading.take(body, 0, positions.firstSeq(index), count);
+      if (reading.isFull) return;
     }
   }
 
-  #firstIdIn(range: ByteRange): string | undefined {
-    for (const { key } of this.#scan(range, { keysOnly: true })) {
-      const [, id] = decodeKey(key) as readonly [string, string, number];
-      return id;
-    }
-    return undefined;
-  }
-
-  #areaOf(journal: string): Buffer {
-    return joinKey(this.#area, encodeKey(journal));
-  }
-
-  #scan(range: ByteRange, options: { readonly reverse?: boolean; readonly keysOnly?: boolean } = {}) {
-    return this.#environment.scan('journals', range, { ...options, fresh: true });
+  /** True when that was all. */
+  #expireSome(draft: Draft, journal: string, area: Buffer): boolean {
+    let isGone = false;
+    const isDecided = draft.changeJournal(this.#name, journal, () => {
+      this.#index.catchUp();
+      const keys = this.#spans.keys(area, EXPIRED_PER_COMMIT_MAX);
+      const logged = this.#index.find(this.#name, journal);
+      isGone = keys.length < EXPIRED_PER_COMMIT_MAX;
+      if (keys.length === 0 && logged === undefined) return null;
+      const changes = keys.map((key) => ({ space: 'journals' as const, key, value: undefined }));
+      if (logged === undefined) return { changes, items: [], makesRoom: true };
+      const { through } = logged.positions.prefix(logged.positions.length);
+      return { changes, items: [{ kind: 'cut', name: this.#name, journal, through }], makesRoom: true };
+    });
+    return isDecided && isGone;
   }
 }
 
-/** J3. */
-function recordsOf(frames: readonly Buffer[]): Buffer[][] {
-  const records: Buffer[][] = [];
-  let record: Buffer[] = [];
+/** J2. */
+function piecesOf(frames: readonly Buffer[]): Buffer[][] {
+  const pieces: Buffer[][] = [];
+  let piece: Buffer[] = [];
   let bytes = 0;
   for (const frame of frames) {
-    if (
-      record.length === 0 ||
-      record.length === RECORD_ENTRIES_MAX ||
-      bytes + frame.length > RECORD_BYTES_MAX
-    ) {
-      record = [];
-      records.push(record);
+    if (piece.length === 0 || piece.length === PIECE_ENTRIES_MAX || bytes + frame.length > PIECE_BYTES_MAX) {
+      piece = [];
+      pieces.push(piece);
       bytes = 0;
     }
-    record.push(frame);
+    piece.push(frame);
     bytes += frame.length;
   }
-  return records;
-}
-
-/** A record is its entries, each behind its length. */
-function framed(frames: readonly Buffer[]): Buffer {
-  const record = Buffer.allocUnsafe(frames.reduce((sum, frame) => sum + LENGTH_BYTES + frame.length, 0));
-  let at = 0;
-  for (const frame of frames) {
-    at = record.writeUInt32LE(frame.length, at);
-    at += frame.copy(record, at);
-  }
-  return record;
-}
-
-function framesOf(record: Buffer): Buffer[] {
-  const frames: Buffer[] = [];
-  for (let at = 0; at < record.length; ) {
-    const start = at + LENGTH_BYTES;
-    at = start + record.readUInt32LE(at);
-    frames.push(record.subarray(start, at));
-  }
-  return frames;
-}
-
-function lastSeqOf(key: Buffer, area: Buffer): number {
-  return present(decodeKey(key, area.length) as number, 'the number in a journal key');
+  return pieces;
 }

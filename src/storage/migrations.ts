@@ -20,6 +20,11 @@ export const MIGRATIONS: readonly Migration[] = [
     summary: 'a run says what it was accepted for, and how often it was resumed',
     migrate: runOrigins,
   },
+  {
+    version: 3,
+    summary: 'journals begin in a log; records of before are spans, and stay as they are',
+    migrate() {},
+  },
 ];
 
 /** Runs are kept for two hours, so that one commit can hold them all. */

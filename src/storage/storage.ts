@@ -1,6 +1,7 @@
 // Storage: opens the contract for one thread. The primary thread comes first, workers join, the primary leaves last.
 // O1 The primary alone locks the folder and migrates. When it cannot start, it leaves nothing open and nothing locked.
 // O2 Nothing that was accepted is lost by closing.
+// O3 The primary alone compacts the journals, and reads their log before it is open: what is damaged there is found at the start.
 
 import { CommitQueue } from './commit-queue.ts';
 import type {
@@ -21,6 +22,8 @@ import { committedView, type View } from './draft.ts';
 import { Environment } from './environment.ts';
 import { StoredFullText } from './full-text.ts';
 import { StoredJournals } from './journal.ts';
+import { JournalCompaction } from './journal-compaction.ts';
+import { JournalIndex } from './journal-index.ts';
 import { latestVersionOf, MIGRATIONS, type Migration, migrate, storedVersion } from './migrations.ts';
 import { StoredTable } from './table.ts';
 import { decideIn } from './transaction.ts';
@@ -49,6 +52,7 @@ export async function openMigrated(
   try {
     assertVersion(storedVersion(storage), latestVersion, directory);
     await migrate(storage, migrations);
+    storage.beginCompaction(); // O3
     writeVersion(directory, latestVersion);
     return storage;
   } catch (error) {
@@ -62,6 +66,8 @@ class OpenStorage implements Storage {
   readonly #queue: CommitQueue;
   readonly #lock: DataFolderLock | undefined;
   readonly #committed: View;
+  readonly #journalIndex: JournalIndex;
+  #compaction: JournalCompaction | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(environment: Environment, lock?: DataFolderLock) {
@@ -69,6 +75,14 @@ class OpenStorage implements Storage {
     this.#queue = new CommitQueue(environment);
     this.#lock = lock;
     this.#committed = committedView(environment);
+    this.#journalIndex = new JournalIndex(environment);
+  }
+
+  /** @throws Fault storage_damaged. */
+  beginCompaction(): void {
+    this.#journalIndex.catchUp();
+    this.#compaction = new JournalCompaction(this.#environment, this.#journalIndex, this.#queue);
+    this.#compaction.start();
   }
 
   table<Value, Indexes extends IndexDeclarations<Value> = Record<never, never>>(
@@ -78,7 +92,7 @@ class OpenStorage implements Storage {
   }
 
   journals<Value>(name: string): Journals<Value> {
-    return new StoredJournals<Value>(name, this.#environment, this.#queue);
+    return new StoredJournals<Value>(name, this.#queue, this.#journalIndex, this.#environment);
   }
 
   fullText(name: string): FullText {
@@ -95,7 +109,9 @@ class OpenStorage implements Storage {
   }
 
   statistics(): StorageStatistics {
-    return { bytesOnDisk: this.#environment.bytesOnDisk() };
+    const { keys } = this.#environment.sizeOf('log');
+    const journalPages = Math.max(0, keys - 1); // Without the head.
+    return { bytesOnDisk: this.#environment.bytesOnDisk(), journalPages };
   }
 
   close(): Promise<void> {
@@ -104,6 +120,7 @@ class OpenStorage implements Storage {
   }
 
   async #close(): Promise<void> {
+    await this.#compaction?.stop();
     await this.#queue.close(); // O2
     await this.#environment.close();
     this.#lock?.release();

@@ -1,6 +1,10 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openStorage } from '../../src/storage/storage.ts';
 import { folderOfThisTest, startAppender, storageOfThisTest } from '../support/storage.ts';
+
+/** Each begins where the one before was killed. */
+const KILLS = 5;
 
 interface Event {
   readonly text: string;
@@ -123,9 +127,12 @@ describe('a journal', () => {
   });
 });
 
-test('after kill -9 in the midst of appends every acknowledged entry is there and no number is missing', async () => {
+test('after kill -9 in the midst of appends every acknowledged entry is there and no number is missing, also while it is compacted', async () => {
   const directory = await folderOfThisTest();
-  for (const acknowledgementsMin of [1, 40, 400]) {
+  const seed = Number(process.env.TEST_SEED ?? Date.now());
+  console.info(`seed ${seed}`);
+  const moments = fc.sample(fc.integer({ min: 1, max: 2_500 }), { numRuns: KILLS, seed });
+  for (const acknowledgementsMin of moments) {
     const appender = startAppender(directory, 8);
     const acknowledged = new Map<string, number>();
     let acknowledgements = 0;

@@ -11,6 +11,14 @@ export type ThreadOrder =
   | { readonly kind: 'write-for-good'; readonly rowsTogether: number }
   /** Begins to write, then keeps its thread busy for good. */
   | { readonly kind: 'write-and-hang' }
+  | {
+      readonly kind: 'append';
+      readonly journal: string;
+      readonly firstSeq: number;
+      readonly values: unknown[];
+    }
+  | { readonly kind: 'seal' | 'expire' | 'lastSeq'; readonly journal: string }
+  | { readonly kind: 'readJournal'; readonly journal: string; readonly afterSeq: number }
   | { readonly kind: 'close' };
 
 export interface ThreadReport {
@@ -24,6 +32,8 @@ const storage = await openStorage({ directory, primary: false });
 const values = storage.table<number>({ name: 'values' });
 const paired = storage.table<{ readonly round: number; readonly filler: string }>({ name: 'paired' });
 const texts = storage.fullText('texts');
+/** Of the orders that name a journal. */
+const ordered = storage.journals<unknown>('ordered');
 const journals = storage.journals<{ readonly seq: number; readonly filler: string }>('journals');
 
 const report = (message: ThreadReport): void => port.postMessage(message);
@@ -58,6 +68,17 @@ async function obey(order: ThreadOrder): Promise<void> {
       // Two turns later the engine has the commit, and this thread is lost to everyone.
       setImmediate(() => setImmediate(hang));
       return report({ kind: 'done' });
+    case 'append':
+      await ordered.append(order.journal, order.firstSeq, order.values);
+      return report({ kind: 'done' });
+    case 'seal':
+    case 'expire':
+      await ordered[order.kind](order.journal);
+      return report({ kind: 'done' });
+    case 'lastSeq':
+      return report({ kind: 'value', value: ordered.lastSeq(order.journal) });
+    case 'readJournal':
+      return report({ kind: 'value', value: ordered.read(order.journal, order.afterSeq) });
     case 'close':
       await storage.close();
       return report({ kind: 'done' });

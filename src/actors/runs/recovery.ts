@@ -44,7 +44,10 @@ async function saveRows(
   }
 }
 
-/** Writes the final status, once. The steps are of no use any more; those that a crash leaves behind expire with the run. */
+/**
+ * Writes the final status, once, and has the journal laid out for reading. The steps are of no use any more; those that a crash
+ * leaves behind expire with the run.
+ */
 export async function settleRecord(
   context: ActorContext,
   store: RunStore,
@@ -57,6 +60,7 @@ export async function settleRecord(
     tx.put(store.records, runId, { ...record, status, updatedAtMs: context.clock.nowMs() });
   });
   await store.steps.expire(runId);
+  await store.journals.seal(runId);
 }
 
 /** How a run that is settled ended, from its journal. */
