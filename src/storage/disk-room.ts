@@ -14,7 +14,7 @@ const RESERVE_BYTES_MIN = 1024 * 1024;
 /** Of a small disk. */
 const RESERVE_SHARE = 1 / 20;
 /** In between, what was committed is subtracted. */
-const LOOK_EVERY_MS = 10;
+const LOOK_EVERY_MS = 2;
 /** A change may touch a page of the tree, which is then written anew. */
 const TREE_BYTES_PER_CHANGE = 4_096;
 /** A commit that removes something, or lets it be removed, and writes no more than this makes room. */
