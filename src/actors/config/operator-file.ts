@@ -7,8 +7,8 @@
 import { readFile } from 'node:fs/promises';
 import { errorText } from '../../std/errors.ts';
 import type { Setting } from './setting.ts';
-import { SETTING_KEYS, type SettingKey, type Settings, settings } from './settings.ts';
-import { readSetting } from './update.ts';
+import { type SettingKey, type Settings, settings } from './settings.ts';
+import { type ReadSetting, readSetting } from './update.ts';
 
 export type OperatorSettings = Partial<Settings>;
 
@@ -16,52 +16,44 @@ export type OperatorSettings = Partial<Settings>;
 export async function readOperatorFile(path: string): Promise<OperatorSettings> {
   const text = await readIfPresent(path);
   if (text === undefined) return {};
-  const mistakes: string[] = [];
-  const values = readOperatorTree(parsed(text, path), mistakes);
-  if (mistakes.length > 0) throw new Error(`${path}: ${mistakes.join('; ')}`); // O2
-  return values;
-}
-
-function readOperatorTree(tree: unknown, mistakes: string[]): OperatorSettings {
   const values: Partial<Record<SettingKey, unknown>> = {};
-  walk(
-    tree,
-    '',
-    (key, given) => {
-      if (!isSettingKey(key)) return false;
-      const setting: Setting = settings[key];
-      if (setting.secret) mistakes.push(`${key} is a secret and may not be in a file`);
-      else {
-        const read = readSetting(setting, given);
-        if (read.ok) values[key] = read.value;
-        else mistakes.push(`${key} ${read.error}`);
-      }
-      return true;
-    },
-    mistakes,
-  );
+  const mistakes: string[] = [];
+  for (const { key, given } of leavesOf(parsed(text, path))) {
+    const read = isSettingKey(key) ? readOperatorSetting(settings[key], given) : NO_SETTING;
+    if (read.ok) values[key as SettingKey] = read.value;
+    else mistakes.push(`${key === '' ? 'the whole' : key} ${read.error}`);
+  }
+  if (mistakes.length > 0) throw new Error(`${path}: ${mistakes.join('; ')}`); // O2
   return values as OperatorSettings;
 }
 
-/** Goes down the sections until `take` knows the key. */
-function walk(
-  node: unknown,
-  path: string,
-  take: (key: string, value: unknown) => boolean,
-  mistakes: string[],
-): void {
-  if (path !== '' && take(path, node)) return;
-  if (typeof node !== 'object' || node === null || Array.isArray(node)) {
-    mistakes.push(path === '' ? 'is no object' : `${path} is no setting`);
+const NO_SETTING: ReadSetting = { ok: false, error: 'is no setting' };
+
+function readOperatorSetting(setting: Setting, given: unknown): ReadSetting {
+  return setting.secret
+    ? { ok: false, error: 'is a secret, and may not be in a file' } // O3
+    : readSetting(setting, given);
+}
+
+interface Leaf {
+  /** Empty when the whole is no tree. */
+  readonly key: string;
+  readonly given: unknown;
+}
+
+/** Down the sections, to the settings and to what is neither. */
+function* leavesOf(node: unknown, key = ''): Generator<Leaf> {
+  if (isSettingKey(key) || typeof node !== 'object' || node === null || Array.isArray(node)) {
+    yield { key, given: node };
     return;
   }
   for (const [name, member] of Object.entries(node)) {
-    walk(member, path === '' ? name : `${path}.${name}`, take, mistakes);
+    yield* leavesOf(member, key === '' ? name : `${key}.${name}`);
   }
 }
 
 function isSettingKey(key: string): key is SettingKey {
-  return (SETTING_KEYS as readonly string[]).includes(key);
+  return Object.hasOwn(settings, key);
 }
 
 function parsed(text: string, path: string): unknown {

@@ -29,7 +29,7 @@ export function readUpdate(tree: Readonly<Record<string, unknown>>): ReadUpdate 
   return Object.keys(errors).length === 0 ? { ok: true, changes } : { ok: false, errors };
 }
 
-type ReadSetting =
+export type ReadSetting =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly error: string };
 

@@ -62,5 +62,5 @@ test('a file with mistakes is refused, each of them named, none of them quoted',
 test('a file that is no JSON, or no object, is refused', async () => {
   await expect(readOperatorFile(await fileWith('{"a"'))).rejects.toThrow(/is no JSON [(]line 1 column 5[)]$/);
   await expect(readOperatorFile(await fileWith('sk-0123456789'))).rejects.not.toThrow(/0123456789/);
-  await expect(readOperatorFile(await fileWith('[]'))).rejects.toThrow(/is no object/);
+  await expect(readOperatorFile(await fileWith('[]'))).rejects.toThrow(/the whole is no setting/);
 });
