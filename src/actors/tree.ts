@@ -55,7 +55,7 @@ export function troupeTree({ environment, keyFile, operator, runHosts }: TreeOpt
     child(configActor, { environment, keyFile, operator }, { id: 'config', name: true }),
     child(toolOutputsActor, undefined, { id: 'tool-outputs', name: true }),
     child(conversationsActor, undefined, { id: 'conversations', name: true }),
-    child(providersActor, undefined, { id: 'providers', name: true }),
+    child(providersActor, { isExposed: isExposed(environment) }, { id: 'providers', name: true }),
     child(toolsActor, undefined, { id: 'tools', name: true }),
     child(serviceActor, undefined, { id: 'service', name: true }),
     child(runtimeActor, undefined, { id: 'runtime', name: true }),
@@ -73,6 +73,11 @@ export function troupeTree({ environment, keyFile, operator, runHosts }: TreeOpt
       { strategy: 'rest_for_one' },
     ),
   ];
+}
+
+/** The operator says so by naming the address or the token under which the API is reached from outside. */
+function isExposed(environment: TreeOptions['environment']): boolean {
+  return Boolean(environment['SVC_PUBLIC_HOST'] || environment['SVC_GATEWAY_TOKEN']);
 }
 
 function runHostChild(name: string): ChildSpec {

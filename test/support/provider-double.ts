@@ -46,6 +46,8 @@ export interface ProviderDouble {
   readonly openCount: number;
   /** The completion of that number, counted from 0, when it has come. */
   received(index: number): Promise<DoubleRequest>;
+  /** The listing of that number, likewise. */
+  listed(index: number): Promise<DoubleRequest>;
   /** Replaces the script for the requests to come. */
   answer(script: Script): void;
   /** Lifts every stall and silence, those to come included. */
@@ -54,12 +56,18 @@ export interface ProviderDouble {
   stop(): Promise<void>;
 }
 
+interface Waiter {
+  readonly index: number;
+  readonly resolve: (request: DoubleRequest) => void;
+}
+
 export async function startProviderDouble(options: ProviderDoubleOptions): Promise<ProviderDouble> {
   let reply = replier(options.script);
   const models = options.models ?? { list: ['double-1'] };
   const requests: DoubleRequest[] = [];
   const listings: DoubleRequest[] = [];
-  const awaited: { readonly index: number; readonly resolve: (request: DoubleRequest) => void }[] = [];
+  const awaited: Waiter[] = [];
+  const awaitedListings: Waiter[] = [];
   const keptMax = options.requestsKeptMax ?? 10_000;
   const release = Promise.withResolvers<void>();
   let requestCount = 0;
@@ -98,6 +106,7 @@ export async function startProviderDouble(options: ProviderDoubleOptions): Promi
     };
     if (request.method === 'GET' && path.endsWith('/models')) {
       listings.push(request);
+      for (const waiter of awaitedListings) if (waiter.index === listings.length - 1) waiter.resolve(request);
       if (models.silent) await release.promise;
       const status = models.status ?? 200;
       const list = api === 'openai' ? openaiModels(models.list) : anthropicModels(models.list);
@@ -170,6 +179,11 @@ export async function startProviderDouble(options: ProviderDoubleOptions): Promi
       const there = requests[index];
       if (there !== undefined) return there;
       return new Promise((resolve) => awaited.push({ index, resolve }));
+    },
+    async listed(index) {
+      const there = listings[index];
+      if (there !== undefined) return there;
+      return new Promise((resolve) => awaitedListings.push({ index, resolve }));
     },
     answer(script) {
       reply = replier(script);

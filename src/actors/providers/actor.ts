@@ -2,59 +2,63 @@
 // a turn. It asks providers for their lists; it never makes a completion (see completions.ts).
 // P1 Settings are read at each message, so a change counts from the next message on; a turn that runs keeps its connection.
 // P2 No key leaves this actor except inside of a route for a run.
+// P3 Endpoints are registered one after the other: each change is merged onto what the one before has stored.
+// P4 Lists are fetched in the background after the start and when a connection changes, so that turns need not wait.
 
-import { errorText } from '../../std/errors.ts';
+import type { LookupFunction } from 'node:net';
+import { refusalOf } from '../../egress/guard.ts';
+import { isFault } from '../../std/errors.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import { config, type Settings } from '../config/protocol.ts';
-import { capabilitiesOf, isUnknown, summaryOf } from './capabilities.ts';
-import { BUILTIN_PROVIDERS, connectionsOf, howToConfigure } from './catalogue.ts';
-import { isChatModel } from './model-families.ts';
+import { summaryOf } from './capabilities.ts';
+import { tryEndpoint } from './endpoint-trial.ts';
+import { connectionTo, type Endpoint, endpointId, mergeEndpoint, storedEndpoint } from './endpoints.ts';
 import { createModelLists, LISTING_MS_MAX, type Listing } from './model-lists.ts';
-import { offlineRoute } from './offline-responder.ts';
-import { type Connection, type ModelRoute, providerFaults, providers } from './protocol.ts';
+import { createModelRouter, failureText, type Landscape } from './model-router.ts';
+import { type Connection, providerFaults, providers } from './protocol.ts';
 import { createProviderHealth } from './provider-health.ts';
-import {
-  chooseModel,
-  MODEL_DEFAULT,
-  type ModelChoice,
-  OFFLINE_PROVIDER,
-  type RoutingFacts,
-} from './routing.ts';
+import { connectionsOf, egressOf, registryOf } from './registry.ts';
 import { openTransport } from './transport.ts';
 
 const HEALTH_WAIT_MS = 4_000;
-/** What a turn waits for a list that would only tell it the limits of its model. */
-const CAPABILITIES_WAIT_MS = 1_000;
 const SAMPLE_MODELS = 5;
+/** How long a config actor that was lost is given to come back. */
+const FOLLOW_AGAIN_MS = 1_000;
 
-type Connections = ReadonlyMap<string, Connection>;
+export interface ProvidersArgs {
+  /** Whether the API can be reached from outside: then registered endpoints must not lead inside. */
+  readonly isExposed: boolean;
+  /** How names are resolved; the system's way when absent. */
+  readonly lookup?: LookupFunction;
+}
 
 export const providersActor = actor({
   module: import.meta.url,
   exportName: 'providersActor',
   protocol: providers,
-  setup(context: ActorContext<typeof providers>) {
-    const transport = openTransport();
+  setup(context: ActorContext<typeof providers>, { isExposed, lookup }: ProvidersArgs) {
+    const transport = openTransport(lookup === undefined ? {} : { lookup });
     const lists = createModelLists(transport, context.clock);
     const health = createProviderHealth(context.clock);
+    const router = createModelRouter({ lists, health, listingOf });
     /** The connections as they were last seen: what was learnt of one that changed is forgotten. */
     let lastSeen = new Map<string, string>();
+    /** P3. */
+    let lastChange: Promise<unknown> = Promise.resolve();
     context.onStop(() => {
       lists.close();
       return transport.close();
     });
+    context.background(followChanges());
 
     return {
       async list() {
-        const { connections } = await current();
-        const entries = BUILTIN_PROVIDERS.map(async (provider) => {
-          const connection = connections.get(provider.id);
-          if (connection === undefined) {
-            return { name: provider.id, status: 'not_configured', error: howToConfigure(provider) };
-          }
+        const { registry } = await current();
+        const entries = Array.from(registry, async ([name, { connection, advice }]) => {
+          if (connection === null) return { name, status: 'not_configured', error: advice };
           const listing = await listingOf(connection);
           return {
-            name: provider.id,
+            name,
             status: 'configured',
             ...(listing?.kind === 'listed'
               ? { models: listing.models.slice(0, SAMPLE_MODELS).map((model) => model.id) }
@@ -85,7 +89,7 @@ export const providersActor = actor({
         const checks = Array.from(connections.values(), async (connection) => {
           const listing = await lists.fetched(connection, HEALTH_WAIT_MS);
           const isHealthy = listing?.kind === 'listed';
-          health.met(connection.provider, isHealthy);
+          health.met(connection.provider, { healthy: isHealthy });
           const entry = isHealthy
             ? { status: 'healthy', models_available: listing.models.length }
             : { status: 'unhealthy', error: failureText(listing) };
@@ -96,25 +100,74 @@ export const providersActor = actor({
         return { status: isWell ? 'healthy' : 'degraded', providers: Object.fromEntries(entries) };
       },
 
-      async resolve({ model }) {
-        const { settings, connections } = await current();
-        const choice = await choose(model, settings, connections);
-        if (choice === null) throw providerFaults.model_not_found(nothingUsable(model, connections));
-        if (choice.provider === OFFLINE_PROVIDER) return offlineRoute(choice.substitution);
-        const connection = connections.get(choice.provider);
-        if (connection === undefined) throw new Error(`chose ${choice.provider}, which is not configured`);
-        return routeTo(choice, connection, settings);
+      async catalog() {
+        const { registry } = await current();
+        const entries = Array.from(registry.values(), ({ entry }) => entry);
+        const configured = entries.filter((entry) => entry.configured).length;
+        return { providers: entries, count: entries.length, configured };
       },
 
-      met({ provider, healthy }) {
-        health.met(provider, healthy);
+      async register({ id: given, ...draft }) {
+        const id = endpointId(given);
+        const merged = (settings: Settings): Endpoint =>
+          mergeEndpoint(id, draft, storedEndpoint(settings, id));
+        const { settings } = await current();
+        await refuseInside(merged(settings).base_url, settings);
+        await changeEndpoints((latest) => ({ ...latest['providers.custom'], [id]: merged(latest) }));
+        const { registry } = await current();
+        const stored = registry.get(id);
+        if (stored === undefined) throw providerFaults.endpoint_not_found(`${id} was removed meanwhile`);
+        return { provider: stored.entry };
+      },
+
+      async unregister({ id: given }) {
+        const id = given.trim().toLowerCase();
+        await changeEndpoints((settings) => {
+          if (storedEndpoint(settings, id) === null) {
+            throw providerFaults.endpoint_not_found(`No endpoint is registered as ${id}`);
+          }
+          const { [id]: _, ...others } = settings['providers.custom'];
+          return others;
+        });
+        await current();
+        return { status: 'deleted', id, referencing_profiles: [] };
+      },
+
+      async test({ id: given, ...draft }, { signal }) {
+        const { settings, connections } = await current();
+        const id = given?.trim().toLowerCase() || 'draft';
+        const endpoint = mergeEndpoint(
+          id,
+          draft,
+          storedFor(id, draft.base_url ?? null, settings, connections),
+        );
+        const egress = egressOf(settings, isExposed);
+        return tryEndpoint(connectionTo(id, endpoint, egress), transport, context.clock, signal);
+      },
+
+      async route({ model, fallback }) {
+        const landscape = await current();
+        const requested = model?.trim() || null;
+        return {
+          requested,
+          ...(await router.preview({ requested, fallback: fallback ?? null }, landscape)),
+          fallback_enabled: landscape.settings['models.fallback_enabled'],
+        };
+      },
+
+      resolve: async (question) => router.resolve(question, await current()),
+
+      met({ provider, healthy, retryAfterMs }) {
+        // A run may outlive its provider.
+        if (lastSeen.has(provider)) health.met(provider, { healthy, retryAfterMs });
       },
     };
 
     /** P1. */
-    async function current(): Promise<{ readonly settings: Settings; readonly connections: Connections }> {
+    async function current(): Promise<Landscape> {
       const settings = await context.ask(config, 'settings', {});
-      const connections = connectionsOf(settings);
+      const registry = registryOf(settings, isExposed);
+      const connections = connectionsOf(registry);
       const seen = new Map(Array.from(connections, ([id, connection]) => [id, JSON.stringify(connection)]));
       for (const id of new Set([...lastSeen.keys(), ...seen.keys()])) {
         if (lastSeen.get(id) === seen.get(id)) continue;
@@ -122,97 +175,72 @@ export const providersActor = actor({
         health.forget(id);
       }
       lastSeen = seen;
-      return { settings, connections };
+      return { settings, registry, connections };
     }
 
     async function listingOf(connection: Connection): Promise<Listing | null> {
       const listing = await lists.fresh(connection, LISTING_MS_MAX);
       // A provider that refuses to list its models may still answer; one that cannot be reached will not.
       const isGone = listing?.kind === 'failed' && listing.fault.code !== 'provider_rejected';
-      if (listing === null || isGone) health.met(connection.provider, false);
+      if (listing === null || isGone) health.met(connection.provider, { healthy: false });
       return listing;
     }
 
-    /** Asks for lists only where the choice depends on them. */
-    async function choose(
-      requested: string | null,
-      settings: Settings,
-      connections: Connections,
-    ): Promise<ModelChoice | null> {
-      const facts = factsOf(settings, connections);
-      const first = chooseModel(requested, facts);
-      const isDefault = first !== null && `${first.provider}:${first.modelId}` === MODEL_DEFAULT;
-      const isWeak = first === null || isDefault || !isUsable(first, connections);
-      if (!isWeak || connections.size === 0) return first;
-      await Promise.all(
-        Array.from(connections.values(), async (connection) => {
-          if (lists.isWorthWaitingFor(connection.provider)) await listingOf(connection);
-        }),
-      );
-      return chooseModel(requested, facts);
+    /** P3. */
+    async function changeEndpoints(
+      change: (settings: Settings) => Readonly<Record<string, Endpoint>>,
+    ): Promise<void> {
+      const changed = lastChange.then(async () => {
+        const endpoints = change(await context.ask(config, 'settings', {}));
+        await context.ask(config, 'assign', { 'providers.custom': endpoints });
+      });
+      lastChange = changed.catch(() => undefined);
+      await changed;
     }
 
-    function isUsable(choice: ModelChoice, connections: Connections): boolean {
-      return connections.has(choice.provider) && health.isHealthy(choice.provider);
+    /** An early answer; the connection is guarded whatever the name resolves to later. */
+    async function refuseInside(url: string, settings: Settings): Promise<void> {
+      const refused = await refusalOf(egressOf(settings, isExposed), url, lookup);
+      if (refused !== null) throw providerFaults.provider_address_refused(refused.message);
     }
 
-    function factsOf(settings: Settings, connections: Connections): RoutingFacts {
-      const roles: Readonly<Record<string, string>> = {
-        fast_utility: settings['models.roles.fast_utility'],
-        deep_reasoning: settings['models.roles.deep_reasoning'],
-        summarizer: settings['models.roles.summarizer'],
-      };
-      return {
-        configured: [...connections.keys()],
-        isHealthy: health.isHealthy,
-        firstModel: (id) => lists.known(id)?.find((model) => isChatModel(model.id))?.id ?? null,
-        hasModel: (id, modelId) => lists.known(id)?.some((model) => model.id === modelId) ?? null,
-        roleModel: (role) => roles[role] || null,
-        defaultModel: settings['preferences.default_model'],
-        fallbackEnabled: settings['models.fallback_enabled'],
-        offlineEnabled: settings['models.offline_fallback.enabled'],
-      };
-    }
-
-    async function routeTo(
-      choice: ModelChoice,
-      connection: Connection,
-      settings: Settings,
-    ): Promise<ModelRoute> {
-      const { provider, modelId, substitution } = choice;
-      if (isUnknown(connection, modelId, settings) && lists.isWorthWaitingFor(provider)) {
-        await lists.fetched(connection, CAPABILITIES_WAIT_MS);
+    /** P4. Lives as long as the actor. */
+    async function followChanges(): Promise<void> {
+      try {
+        await warmLists();
+        for await (const keys of context.stream(config, 'changes', {})) {
+          if (keys.some((key) => key.startsWith('providers.'))) await warmLists();
+        }
+      } catch (error) {
+        if (!isFault(error)) throw error;
       }
-      const listed = lists.known(provider)?.find((model) => model.id === modelId) ?? null;
-      const { contextWindow, maxOutputTokens, supportsTools } = capabilitiesOf(
-        connection,
-        modelId,
-        listed,
-        settings,
-      );
-      return {
-        reference: `${provider}:${modelId}`,
-        modelId,
-        displayName: listed?.name ?? modelId,
-        contextWindow,
-        maxOutputTokens,
-        supportsTools,
-        connection,
-        substitution,
-      };
+      // The config actor is gone, or could not be asked: it is restarted, and asked again.
+      if (context.signal.aborted) return;
+      context.after('follow', FOLLOW_AGAIN_MS, () => context.background(followChanges()));
+    }
+
+    async function warmLists(): Promise<void> {
+      const { connections } = await current();
+      const unknown = [...connections.values()].filter(({ provider }) => lists.isWorthWaitingFor(provider));
+      await Promise.all(unknown.map(listingOf));
     }
   },
 });
 
-function failureText(listing: Listing | null): string {
-  return listing?.kind === 'failed' ? errorText(listing.fault) : 'no answer in time';
-}
-
-function nothingUsable(requested: string | null, connections: Connections): string {
-  if (connections.size > 0) {
-    const names = [...connections.keys()].join(', ');
-    return `no usable model for ${requested ?? 'a turn that names none'}; configured: ${names}`;
-  }
-  const variables = BUILTIN_PROVIDERS.map((provider) => provider.environment).join(', ');
-  return `no model provider is configured: save a key in the settings, or set one of ${variables} before the first start`;
+/** The stored key of a built-in provider is tried at the provider's own address only. */
+function storedFor(
+  id: string,
+  address: string | null,
+  settings: Settings,
+  connections: Landscape['connections'],
+): Endpoint | null {
+  const stored = storedEndpoint(settings, id);
+  const builtin = connections.get(id);
+  if (stored !== null || builtin === undefined) return stored;
+  const isOwnAddress =
+    address === null ||
+    (URL.canParse(address) && new URL(address).origin === new URL(builtin.baseUrl).origin);
+  if (!isOwnAddress) return null;
+  const { baseUrl, apiKey, headers } = builtin;
+  return { label: id, base_url: baseUrl, api_key: apiKey, headers, enabled: true };
 }

@@ -170,17 +170,28 @@ interface UsageCount {
 
 /** The counts are cumulative, and the first event has the input's: the latest of each is kept. */
 function createUsage(): UsageCount {
-  let inputTokens = 0;
+  let plainTokens = 0;
+  let cacheReadTokens = 0;
+  let cacheWriteTokens = 0;
   let outputTokens = 0;
   let reasoningTokens = 0;
   return {
     see(reported) {
       if (reported === undefined) return;
-      const cached = (reported.cache_creation_input_tokens ?? 0) + (reported.cache_read_input_tokens ?? 0);
-      if (reported.input_tokens != null) inputTokens = reported.input_tokens + cached;
+      plainTokens = reported.input_tokens ?? plainTokens;
+      cacheReadTokens = reported.cache_read_input_tokens ?? cacheReadTokens;
+      cacheWriteTokens = reported.cache_creation_input_tokens ?? cacheWriteTokens;
       outputTokens = reported.output_tokens ?? outputTokens;
       reasoningTokens = reported.output_tokens_details?.thinking_tokens ?? reasoningTokens;
     },
-    total: () => ({ inputTokens, outputTokens, reasoningTokens, costUsd: null }),
+    total: () => ({
+      // The API counts what is neither read from its cache nor written to it.
+      inputTokens: plainTokens + cacheReadTokens + cacheWriteTokens,
+      cacheReadTokens,
+      cacheWriteTokens,
+      outputTokens,
+      reasoningTokens,
+      costUsd: null,
+    }),
   };
 }

@@ -1,4 +1,4 @@
-// Catalogue: the built-in providers, in the order in which they are offered, and how each is reached with today's settings.
+// Catalogue: the built-in providers, in the order in which they are offered, and how each is reached with given settings.
 // A provider is configured when its credential is there: a key, or for LM Studio an address.
 
 import type { Settings } from '../config/protocol.ts';
@@ -116,16 +116,6 @@ export function connectionOf(provider: BuiltinProvider, settings: Settings): Con
     retriesMax: provider.retriesMax,
     egress: 'any',
   };
-}
-
-/** The configured providers in the order of the catalogue. */
-export function connectionsOf(settings: Settings): ReadonlyMap<string, Connection> {
-  const connections = new Map<string, Connection>();
-  for (const provider of BUILTIN_PROVIDERS) {
-    const connection = connectionOf(provider, settings);
-    if (connection !== null) connections.set(provider.id, connection);
-  }
-  return connections;
 }
 
 /** What to do to have a provider. Says nothing about what is set. */

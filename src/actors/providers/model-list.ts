@@ -24,6 +24,8 @@ export interface ListedModel {
   readonly outputModalities: readonly string[] | null;
   readonly costPer1kInput: number | null;
   readonly costPer1kOutput: number | null;
+  readonly costPer1kCacheRead: number | null;
+  readonly costPer1kCacheWrite: number | null;
 }
 
 /** @throws what the SDK throws; `faultOf` knows it. */
@@ -103,6 +105,8 @@ function readModel(value: unknown): ListedModel | null {
     outputModalities: listOf(architecture.output_modalities),
     costPer1kInput: pricePer1k(pricing.prompt ?? pricing.input),
     costPer1kOutput: pricePer1k(pricing.completion ?? pricing.output),
+    costPer1kCacheRead: pricePer1k(pricing.input_cache_read),
+    costPer1kCacheWrite: pricePer1k(pricing.input_cache_write),
   };
 }
 

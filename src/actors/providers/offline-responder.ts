@@ -36,14 +36,17 @@ const CONNECTION: Connection = {
   egress: 'any',
 };
 
+export const OFFLINE_LABEL = 'Offline responder';
+
 export function offlineRoute(substitution: string | null): ModelRoute {
   return {
     reference: OFFLINE_MODEL,
     modelId: OFFLINE_MODEL.slice(OFFLINE_PROVIDER.length + 1),
-    displayName: 'Offline responder',
+    displayName: OFFLINE_LABEL,
     contextWindow: 32_768,
     maxOutputTokens: null,
     supportsTools: true,
+    price: null,
     connection: CONNECTION,
     substitution,
   };
@@ -150,6 +153,8 @@ function usageOf(messages: readonly ModelMessage[], answer: string): CompletionU
   const chars = messages.reduce((sum, message) => sum + message.content.length, 0);
   return {
     inputTokens: Math.ceil(chars / CHARS_PER_TOKEN),
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
     outputTokens: Math.ceil(answer.length / CHARS_PER_TOKEN),
     reasoningTokens: 0,
     costUsd: 0,

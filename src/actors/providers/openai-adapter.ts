@@ -194,9 +194,13 @@ function usageOf(value: unknown): CompletionUsage | null {
   if (typeof value !== 'object' || value === null) return null;
   const usage = value as Record<string, unknown>;
   const details = (usage.completion_tokens_details ?? {}) as Record<string, unknown>;
+  const input = (usage.prompt_tokens_details ?? {}) as Record<string, unknown>;
   const cost = Number(usage.cost ?? Number.NaN);
   return {
     inputTokens: count(usage.prompt_tokens),
+    cacheReadTokens: count(input.cached_tokens),
+    // OpenRouter says it where the model behind it does.
+    cacheWriteTokens: count(input.cache_write_tokens),
     outputTokens: count(usage.completion_tokens),
     reasoningTokens: count(details.reasoning_tokens),
     costUsd: Number.isFinite(cost) ? cost : null,

@@ -18,6 +18,8 @@ export const providerFaults = declareFaults({
   provider_stalled: 'upstream',
   /** The provider refused the request (4xx but 429): not retryable. */
   provider_rejected: 'upstream',
+  endpoint_invalid: 'invalid',
+  endpoint_not_found: 'not_found',
   /** The egress guard refused the provider's address. */
   provider_address_refused: 'forbidden',
   /** The reply made no sense. */
@@ -47,6 +49,20 @@ export interface Connection {
   readonly egress: EgressPolicy;
 }
 
+/** List price in US dollars; null where it is that of the input. */
+export interface Price {
+  readonly inputPer1k: number;
+  readonly outputPer1k: number;
+  readonly cacheReadPer1k: number | null;
+  readonly cacheWritePer1k: number | null;
+}
+
+export interface Cost {
+  readonly usd: number;
+  /** Billed by the provider, or worked out from the list price. */
+  readonly source: 'provider' | 'estimate';
+}
+
 /** A model reference, resolved for one turn. */
 export interface ModelRoute {
   /** `provider:model`. */
@@ -57,9 +73,19 @@ export interface ModelRoute {
   readonly contextWindow: number;
   readonly maxOutputTokens: number | null;
   readonly supportsTools: boolean;
+  /** Null when nobody says what it costs. */
+  readonly price: Price | null;
   readonly connection: Connection;
   /** A sentence for the user when another model than the requested one runs. */
   readonly substitution: string | null;
+}
+
+export interface ModelQuestion {
+  /** A reference, or the default model when null. */
+  readonly model: string | null;
+  /** The caller's own second choice. */
+  readonly fallback?: string | null;
+  readonly failedProviders?: readonly string[];
 }
 
 export interface ModelToolCall {
@@ -91,7 +117,12 @@ export interface CompletionRequest {
 }
 
 export interface CompletionUsage {
+  /** All of the input, the next two included. */
   readonly inputTokens: number;
+  /** Read from the provider's cache of earlier prompts. */
+  readonly cacheReadTokens: number;
+  /** Written to it. */
+  readonly cacheWriteTokens: number;
   readonly outputTokens: number;
   readonly reasoningTokens: number;
   /** What the provider says it billed, in US dollars; null when it does not say. */
@@ -133,6 +164,62 @@ export const ModelSummary = Type.Object({
   description: Type.Union([Type.String(), Type.Null()]),
 });
 
+const TextOrNull = Type.Union([Type.String(), Type.Null()]);
+const NumberOrNull = Type.Union([Type.Number(), Type.Null()]);
+
+/** A provider as clients see it: whether there is a key, never the key. */
+export const CatalogEntry = Type.Object({
+  id: Type.String(),
+  kind: Type.String(),
+  label: Type.String(),
+  base_url: Type.String(),
+  key_fingerprint: TextOrNull,
+  header_names: Type.Array(Type.String()),
+  enabled: Type.Boolean(),
+  builtin: Type.Boolean(),
+  credential: Type.String(),
+  configured: Type.Boolean(),
+});
+
+const ENDPOINT_FIELDS = {
+  label: Type.Optional(TextOrNull),
+  base_url: Type.Optional(TextOrNull),
+  api_key: Type.Optional(TextOrNull),
+  headers: Type.Optional(
+    Type.Union([
+      Type.Record(
+        Type.String(),
+        Type.Union([Type.String(), Type.Null({ description: 'Keeps what is stored under this name.' })]),
+        { description: 'Replaces the stored headers.' },
+      ),
+      Type.Null(),
+    ]),
+  ),
+};
+
+/** What is absent or null keeps what is stored; an empty text clears it where it may be empty. */
+export const EndpointDraft = Type.Object({
+  id: Type.String(),
+  kind: Type.Optional(TextOrNull),
+  ...ENDPOINT_FIELDS,
+  enabled: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+});
+
+/** One model that a turn might run on. What is not known of it is null. */
+export const RouteEntry = Type.Object({
+  model: Type.String(),
+  model_id: Type.String(),
+  provider: Type.String(),
+  provider_label: Type.String(),
+  configured: Type.Boolean(),
+  healthy: Type.Boolean(),
+  known: Type.Boolean(),
+  context_window: NumberOrNull,
+  max_output_tokens: NumberOrNull,
+  cost_per_1k_input: NumberOrNull,
+  cost_per_1k_output: NumberOrNull,
+});
+
 export const providers = protocol('providers', {
   list: call({
     summary: 'The providers, which of them are configured, and a few of their models.',
@@ -168,12 +255,75 @@ export const providers = protocol('providers', {
       ),
     }),
   }),
+  catalog: call({
+    summary: 'Every provider, built in or registered, with how it is reached; secrets masked.',
+    request: Type.Object({}),
+    reply: Type.Object({
+      providers: Type.Array(CatalogEntry),
+      count: Type.Integer(),
+      configured: Type.Integer(),
+    }),
+  }),
+  register: call({
+    summary: 'Registers an endpoint that speaks the chat-completions protocol, or changes one.',
+    request: EndpointDraft,
+    reply: Type.Object({ provider: CatalogEntry }),
+    faults: providerFaults,
+  }),
+  unregister: call({
+    summary: 'Forgets a registered endpoint; what still refers to it falls back to another model.',
+    request: Type.Object({ id: Type.String() }),
+    reply: Type.Object({
+      status: Type.String(),
+      id: Type.String(),
+      referencing_profiles: Type.Array(Type.String()),
+    }),
+    faults: providerFaults,
+  }),
+  test: call({
+    summary: 'Asks an endpoint that is not saved yet for its models.',
+    request: Type.Object({
+      id: Type.Optional(
+        Type.Union([Type.String({ description: 'Takes the stored key of this one.' }), Type.Null()]),
+      ),
+      ...ENDPOINT_FIELDS,
+    }),
+    reply: Type.Object({
+      reachable: Type.Boolean(),
+      base_url: Type.String(),
+      elapsed_ms: Type.Number(),
+      models_available: Type.Integer(),
+      models: Type.Array(Type.String()),
+      error: TextOrNull,
+    }),
+    faults: providerFaults,
+  }),
+  route: call({
+    summary: 'Which model a turn would run on, and which after that, without asking one.',
+    request: Type.Object({
+      model: Type.Optional(Type.String()),
+      fallback: Type.Optional(Type.String()),
+    }),
+    reply: Type.Object({
+      requested: TextOrNull,
+      resolved: RouteEntry,
+      substituted: Type.Boolean(),
+      candidates: Type.Array(RouteEntry),
+      fallback_enabled: Type.Boolean(),
+    }),
+    faults: providerFaults,
+  }),
 
   // Between actors only.
-  /** Resolves a reference, or the default model when null, for one turn. */
-  resolve: call<{ readonly model: string | null }, ModelRoute>({ faults: providerFaults }),
+  /** The model for one turn: of the chain the first whose provider is not among those that failed this turn. */
+  resolve: call<ModelQuestion, ModelRoute>({ faults: providerFaults }),
   /** What a call met, for the health that resolution uses. */
-  met: tell<{ readonly provider: string; readonly healthy: boolean; readonly error?: string }>(),
+  met: tell<{
+    readonly provider: string;
+    readonly healthy: boolean;
+    readonly error?: string;
+    readonly retryAfterMs?: number | undefined;
+  }>(),
 });
 
 export const completions = protocol('completions', {

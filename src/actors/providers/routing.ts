@@ -1,7 +1,8 @@
-// Routing: which model runs a turn. Pure: what is known goes in, the choice comes out.
-// R1 In order: what was asked for, the user's default, the format's default. Entries without a provider part, of a provider
-//    that is not configured, or of one that lately failed, are passed over.
-// R2 Nothing of that: the first model of a healthy configured provider; then a provider that lately failed after all.
+// Routing: which models a turn may run on, in the order in which they are tried. Pure: what is known goes in, the plan comes
+// out. A live turn, its walk down the chain and the preview for clients all use this one plan.
+// R1 In order: what was asked for, what the caller knows to be good, the user's default, the format's default. Entries
+//    without a provider part and of a provider that is not configured are passed over.
+// R2 After them the first model of each configured provider; and those of a provider that lately failed come last of all.
 // R3 Without any configured provider the offline responder answers; with one, never.
 // R4 With fallback switched off, a model that was named is the only candidate.
 // R5 A substitution is said in one sentence, but only when a model had been named.
@@ -25,54 +26,63 @@ export interface RoutingFacts {
   readonly offlineEnabled: boolean;
 }
 
-export interface ModelChoice {
-  readonly provider: string;
-  readonly modelId: string;
-  /** R5. */
-  readonly substitution: string | null;
+/** Model references, as they were given. */
+export interface ModelWish {
+  readonly requested: string | null;
+  /** The caller's own second choice. */
+  readonly fallback?: string | null | undefined;
 }
 
-interface Candidate {
+export interface Candidate {
   readonly provider: string;
   readonly modelId: string;
 }
 
-/** Null when nothing can run. */
-export function chooseModel(requested: string | null, facts: RoutingFacts): ModelChoice | null {
-  const named = [requested, facts.defaultModel]
+export interface RoutePlan {
+  /** The model that was named, by whomever, its role expanded; null when nobody named one. */
+  readonly wanted: string | null;
+  /** In the order in which they are tried, none twice; empty when nothing can run. */
+  readonly candidates: readonly Candidate[];
+}
+
+export function planRoute({ requested, fallback }: ModelWish, facts: RoutingFacts): RoutePlan {
+  const named = [requested, fallback ?? null, facts.defaultModel]
     .map((reference) => expandRole(reference, facts))
     .filter((reference) => reference !== null);
-  const wanted = named[0] ?? null;
-  const choice = facts.configured.length === 0 ? offlineChoice(facts) : configuredChoice(named, facts);
-  if (choice === null) return null;
-  const reference = `${choice.provider}:${choice.modelId}`;
-  const isSubstitute = wanted !== null && wanted !== reference;
-  return {
-    ...choice,
-    substitution: isSubstitute ? `requested ${wanted} unavailable, using ${reference}` : null,
-  };
+  const candidates =
+    facts.configured.length === 0 ? offlineCandidates(facts) : configuredCandidates(named, facts);
+  return { wanted: named[0] ?? null, candidates };
 }
 
-function configuredChoice(named: readonly string[], facts: RoutingFacts): Candidate | null {
+/** R5. Null where the candidate is what was named, or where nothing was. */
+export function substitutionOf({ wanted }: RoutePlan, candidate: Candidate): string | null {
+  const reference = referenceOf(candidate);
+  return wanted === null || wanted === reference
+    ? null
+    : `requested ${wanted} unavailable, using ${reference}`;
+}
+
+export function referenceOf({ provider, modelId }: Candidate): string {
+  return `${provider}:${modelId}`;
+}
+
+function configuredCandidates(named: readonly string[], facts: RoutingFacts): readonly Candidate[] {
   const isStrict = !facts.fallbackEnabled && named.length > 0; // R4
   const references = isStrict ? named.slice(0, 1) : [...named, MODEL_DEFAULT];
-  const candidates = references
+  const chain = references
     .map(splitReference)
     .filter((candidate) => candidate !== null)
     .filter(({ provider }) => facts.configured.includes(provider))
     .filter((candidate) => isWorthTrying(candidate, named, facts));
-  const firstModels = isStrict ? [] : firstModelsOf(facts);
-  const all = [...candidates, ...firstModels];
-  return all.find(({ provider }) => facts.isHealthy(provider)) ?? all[0] ?? null; // R1, R2
+  const all = withoutRepeats([...chain, ...(isStrict ? [] : firstModelsOf(facts))]);
+  const isHealthy = ({ provider }: Candidate): boolean => facts.isHealthy(provider);
+  return [...all.filter(isHealthy), ...all.filter((candidate) => !isHealthy(candidate))]; // R1, R2
 }
 
 /** Nobody asked for the format's default, so it is not tried where it is known to be missing. */
-function isWorthTrying(
-  { provider, modelId }: Candidate,
-  named: readonly string[],
-  facts: RoutingFacts,
-): boolean {
-  return named.includes(`${provider}:${modelId}`) || facts.hasModel(provider, modelId) !== false;
+function isWorthTrying(candidate: Candidate, named: readonly string[], facts: RoutingFacts): boolean {
+  const { provider, modelId } = candidate;
+  return named.includes(referenceOf(candidate)) || facts.hasModel(provider, modelId) !== false;
 }
 
 function firstModelsOf(facts: RoutingFacts): Candidate[] {
@@ -82,9 +92,14 @@ function firstModelsOf(facts: RoutingFacts): Candidate[] {
   });
 }
 
+function withoutRepeats(candidates: readonly Candidate[]): readonly Candidate[] {
+  return [...new Map(candidates.map((candidate) => [referenceOf(candidate), candidate])).values()];
+}
+
 /** R3. */
-function offlineChoice(facts: RoutingFacts): Candidate | null {
-  return facts.offlineEnabled ? splitReference(OFFLINE_MODEL) : null;
+function offlineCandidates(facts: RoutingFacts): readonly Candidate[] {
+  const offline = splitReference(OFFLINE_MODEL);
+  return facts.offlineEnabled && offline !== null ? [offline] : [];
 }
 
 /** `role:name` becomes the role's model; a role that is not set counts as nothing asked for. */

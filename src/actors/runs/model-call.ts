@@ -131,6 +131,8 @@ class CallInProgress {
     if (this.#isUsageKnown || !this.hasOutput) return;
     this.#turn.usage.add({
       inputTokens: this.#inputEstimate,
+      cacheReadTokens: 0,
+      cacheWriteTokens: 0,
       outputTokens: estimateTokens(this.#text),
       reasoningTokens: 0,
       costUsd: null,

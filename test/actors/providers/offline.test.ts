@@ -101,6 +101,8 @@ describe('the offline responder', () => {
     expect(one).toEqual(other);
     expect(one.usage).toEqual({
       inputTokens: 7,
+      cacheReadTokens: 0,
+      cacheWriteTokens: 0,
       outputTokens: Math.ceil(one.text.length / 4),
       reasoningTokens: 0,
       costUsd: 0,

@@ -1,6 +1,7 @@
 // The door to actor tests: the providers actor and a completions actor (where asked on a run host) on a real system, with
 // the real config actor whose settings the test changes while they run.
 
+import type { LookupFunction } from 'node:net';
 import { join } from 'node:path';
 import { configActor } from '../../../src/actors/config/actor.ts';
 import { config, type Settings } from '../../../src/actors/config/protocol.ts';
@@ -32,11 +33,14 @@ export interface ProviderSystem extends AsyncDisposable {
 export interface SystemOptions {
   /** A worker thread for the completions actor; without it everything runs here, which starts faster. */
   readonly runHost?: boolean;
+  readonly isExposed?: boolean;
+  /** How the providers actor resolves names. */
+  readonly lookup?: LookupFunction;
 }
 
 export async function openProviderSystem(
   settings: Partial<Settings> = {},
-  { runHost = false }: SystemOptions = {},
+  { runHost = false, isExposed = false, lookup }: SystemOptions = {},
 ): Promise<ProviderSystem> {
   const data = await openTemporaryStorage();
   let elapsedMs = 0;
@@ -53,7 +57,11 @@ export async function openProviderSystem(
     ...(runHost ? { threads: {} } : {}),
     children: [
       child(configActor, configArgs, { id: 'config', name: true }),
-      child(providersActor, undefined, { id: 'providers', name: true }),
+      child(
+        providersActor,
+        { isExposed, ...(lookup === undefined ? {} : { lookup }) },
+        { id: 'providers', name: true },
+      ),
       child(completionsActor, undefined, {
         id: 'completions',
         name: true,

@@ -218,7 +218,6 @@ describe('a turn', () => {
     });
     const route = await system.providers.ask('resolve', { model: 'openai:double-1' });
     expect(route.contextWindow).toBe(9_000);
-    expect(double.listings).toHaveLength(0);
   });
 
   test('that names none runs on the first model of the first configured provider, without a word about it', async () => {
