@@ -48,7 +48,7 @@ export function createAnthropicAdapter(): Adapter {
 
   return async function* (request, { transport, clock, random }, signal) {
     const { connection } = request;
-    const builder = buildCompletion(random);
+    const builder = buildCompletion(random, request.price);
     const usage = createUsage();
     try {
       const client = await clientOf(connection, transport);
@@ -191,7 +191,7 @@ function createUsage(): UsageCount {
       cacheWriteTokens,
       outputTokens,
       reasoningTokens,
-      costUsd: null,
+      billedUsd: null,
     }),
   };
 }

@@ -4,7 +4,8 @@
 // B3 `begun` is true once text was handed out: from then on a failure cannot be hidden by asking again.
 
 import type { RandomSource } from '../../std/ids.ts';
-import type { CompletionDelta, CompletionUsage, FinishReason } from './protocol.ts';
+import { pricedUsage, type ReportedUsage } from './pricing.ts';
+import type { CompletionDelta, CompletionUsage, FinishReason, Price } from './protocol.ts';
 import { assembleToolCalls, type ToolCallFragment } from './tool-call-assembly.ts';
 
 export interface CompletionBuilder {
@@ -12,7 +13,7 @@ export interface CompletionBuilder {
   addReasoning(piece: string): void;
   /** False when the answer has too many tool calls. */
   addToolFragment(fragment: ToolCallFragment): boolean;
-  setUsage(usage: CompletionUsage): void;
+  setUsage(usage: ReportedUsage): void;
   /** What the provider gave as the reason for its end. */
   setFinish(reason: FinishReason): void;
   readonly begun: boolean;
@@ -24,7 +25,7 @@ export interface CompletionBuilder {
   end(): readonly CompletionDelta[];
 }
 
-export function buildCompletion(random: RandomSource): CompletionBuilder {
+export function buildCompletion(random: RandomSource, price: Price | null = null): CompletionBuilder {
   const toolCalls = assembleToolCalls(random);
   let gathered: CompletionDelta[] = [];
   let isThinking = false;
@@ -64,7 +65,7 @@ export function buildCompletion(random: RandomSource): CompletionBuilder {
       return toolCalls.add(fragment);
     },
     setUsage(reported) {
-      usage = reported;
+      usage = pricedUsage(reported, price);
     },
     setFinish(reason) {
       finish = reason;

@@ -148,7 +148,7 @@ export function createModelRouter({ lists, health, listingOf }: RouterParts): Mo
       modelId,
       displayName: listed?.name ?? modelId,
       contextWindow,
-      maxOutputTokens,
+      maxOutputTokens: maxOutputTokens ?? settings['llm_settings.default_max_tokens'],
       supportsTools,
       price: priceOf(connection, modelId, listed),
       connection,

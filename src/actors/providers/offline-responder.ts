@@ -157,7 +157,7 @@ function usageOf(messages: readonly ModelMessage[], answer: string): CompletionU
     cacheWriteTokens: 0,
     outputTokens: Math.ceil(answer.length / CHARS_PER_TOKEN),
     reasoningTokens: 0,
-    costUsd: 0,
+    cost: null,
   };
 }
 

@@ -3,13 +3,8 @@
 import type { Adapter } from './adapter.ts';
 import { buildCompletion, type CompletionBuilder } from './completion-builder.ts';
 import { isReasoningModel } from './model-families.ts';
-import type {
-  CompletionRequest,
-  CompletionUsage,
-  Connection,
-  FinishReason,
-  ModelMessage,
-} from './protocol.ts';
+import type { ReportedUsage } from './pricing.ts';
+import type { CompletionRequest, Connection, FinishReason, ModelMessage, Sampling } from './protocol.ts';
 import { faultOf, MalformedAnswer, ReportedError, UnfinishedAnswer } from './provider-failure.ts';
 import { TOOL_CALLS_PER_ANSWER_MAX } from './tool-call-assembly.ts';
 import type { EventStream } from './transport.ts';
@@ -19,7 +14,7 @@ const END_OF_STREAM = '[DONE]';
 export const completeWithOpenai: Adapter = async function* (request, { transport, clock, random }, signal) {
   const { connection } = request;
   if (signal.aborted) return;
-  const builder = buildCompletion(random);
+  const builder = buildCompletion(random, request.price);
   const stream = transport.post(connection, '/chat/completions', headersOf(connection), bodyOf(request));
   const close = (): void => stream.close();
   signal.addEventListener('abort', close, { once: true });
@@ -71,21 +66,35 @@ function headersOf(connection: Connection): Readonly<Record<string, string>> {
 }
 
 function bodyOf(request: CompletionRequest): object {
-  const { connection, modelId, tools, maxOutputTokens, temperature } = request;
-  // OpenAI's own models take no `max_tokens` any more, and its reasoning models no temperature. Other servers know only
-  // the old name.
-  const isOpenai = connection.provider === 'openai';
-  const limit = isOpenai ? 'max_completion_tokens' : 'max_tokens';
+  const { connection, modelId, tools, maxOutputTokens, responseFormat } = request;
+  // OpenAI's own models take no `max_tokens` any more. Other servers know only the old name.
+  const limit = connection.provider === 'openai' ? 'max_completion_tokens' : 'max_tokens';
   return {
     model: modelId,
     messages: request.messages.map(wireMessage),
     stream: true,
     stream_options: { include_usage: true },
-    ...(isReasoningModel(modelId) ? {} : { temperature }),
+    ...(isReasoningModel(modelId) ? {} : wireSampling(request)),
     ...(maxOutputTokens === null ? {} : { [limit]: maxOutputTokens }),
     ...(tools.length === 0 ? {} : { tools: tools.map((tool) => ({ type: 'function', function: tool })) }),
+    ...(responseFormat === undefined ? {} : { response_format: responseFormat }),
     // OpenRouter reports what it billed only when it is asked to.
     ...(connection.kind === 'openrouter' ? { usage: { include: true } } : {}),
+  };
+}
+
+/** Reasoning models take none of it. What says nothing is left out: not every server knows every name. */
+function wireSampling({
+  temperature,
+  topP = 1,
+  frequencyPenalty = 0,
+  presencePenalty = 0,
+}: Sampling): object {
+  return {
+    temperature,
+    ...(topP === 1 ? {} : { top_p: topP }),
+    ...(frequencyPenalty === 0 ? {} : { frequency_penalty: frequencyPenalty }),
+    ...(presencePenalty === 0 ? {} : { presence_penalty: presencePenalty }),
   };
 }
 
@@ -190,7 +199,7 @@ function finishReason(reason: string): FinishReason {
   }
 }
 
-function usageOf(value: unknown): CompletionUsage | null {
+function usageOf(value: unknown): ReportedUsage | null {
   if (typeof value !== 'object' || value === null) return null;
   const usage = value as Record<string, unknown>;
   const details = (usage.completion_tokens_details ?? {}) as Record<string, unknown>;
@@ -203,7 +212,7 @@ function usageOf(value: unknown): CompletionUsage | null {
     cacheWriteTokens: count(input.cache_write_tokens),
     outputTokens: count(usage.completion_tokens),
     reasoningTokens: count(details.reasoning_tokens),
-    costUsd: Number.isFinite(cost) ? cost : null,
+    billedUsd: Number.isFinite(cost) ? cost : null,
   };
 }
 

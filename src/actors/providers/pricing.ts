@@ -5,6 +5,12 @@
 import type { ListedModel } from './model-list.ts';
 import type { CompletionUsage, Cost, Price, ProviderKind } from './protocol.ts';
 
+/** What a provider reports of one call. */
+export interface ReportedUsage extends Omit<CompletionUsage, 'cost'> {
+  /** In US dollars; null when it does not say. */
+  readonly billedUsd: number | null;
+}
+
 /** $2. Null for a model of which no price is known, and for those that run at home. */
 export function priceOf(
   { provider, kind }: { readonly provider: string; readonly kind: ProviderKind },
@@ -24,9 +30,17 @@ export function priceOf(
   return provider === 'openai' ? tablePrice(OPENAI_PRICES, modelId) : null;
 }
 
-/** $1. Null when neither is known. */
-export function costOf(usage: CompletionUsage, price: Price | null): Cost | null {
-  if (usage.costUsd !== null) return { usd: usage.costUsd, source: 'provider' };
+export function pricedUsage({ billedUsd, ...usage }: ReportedUsage, price: Price | null): CompletionUsage {
+  return { ...usage, cost: costOf(usage, billedUsd, price) };
+}
+
+/** $1. */
+function costOf(
+  usage: Omit<CompletionUsage, 'cost'>,
+  billedUsd: number | null,
+  price: Price | null,
+): Cost | null {
+  if (billedUsd !== null) return { usd: billedUsd, source: 'provider' };
   if (price === null) return null;
   const { cacheReadTokens, cacheWriteTokens } = usage;
   const plainTokens = Math.max(usage.inputTokens - cacheReadTokens - cacheWriteTokens, 0);

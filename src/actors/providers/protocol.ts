@@ -80,6 +80,9 @@ export interface ModelRoute {
   readonly substitution: string | null;
 }
 
+/** Choosing a model may wait for the lists of slow providers. */
+export const RESOLVE_DEADLINE_MS = 30_000;
+
 export interface ModelQuestion {
   /** A reference, or the default model when null. */
   readonly model: string | null;
@@ -103,7 +106,27 @@ export type ModelMessage =
   | { readonly role: 'assistant'; readonly content: string; readonly toolCalls?: readonly ModelToolCall[] }
   | { readonly role: 'tool'; readonly content: string; readonly toolCallId: string; readonly name: string };
 
-export interface CompletionRequest {
+/** What is absent, or is what every API takes for granted, is left to the provider. */
+export interface Sampling {
+  readonly temperature: number;
+  readonly topP?: number;
+  readonly frequencyPenalty?: number;
+  readonly presencePenalty?: number;
+}
+
+/** As chat-completions APIs have it. */
+export type ResponseFormat =
+  | { readonly type: 'text' | 'json_object' }
+  | {
+      readonly type: 'json_schema';
+      readonly json_schema: {
+        readonly name: string;
+        readonly schema: Readonly<Record<string, unknown>>;
+        readonly strict?: boolean;
+      };
+    };
+
+export interface CompletionRequest extends Sampling {
   readonly connection: Connection;
   readonly modelId: string;
   readonly messages: readonly ModelMessage[];
@@ -112,8 +135,10 @@ export interface CompletionRequest {
     readonly description: string;
     readonly parameters: Readonly<Record<string, unknown>>;
   }[];
-  readonly temperature: number;
   readonly maxOutputTokens: number | null;
+  readonly responseFormat?: ResponseFormat;
+  /** What the usage is priced by where the provider does not say what it billed. */
+  readonly price?: Price | null;
 }
 
 export interface CompletionUsage {
@@ -125,8 +150,8 @@ export interface CompletionUsage {
   readonly cacheWriteTokens: number;
   readonly outputTokens: number;
   readonly reasoningTokens: number;
-  /** What the provider says it billed, in US dollars; null when it does not say. */
-  readonly costUsd: number | null;
+  /** Null when nobody can say. */
+  readonly cost: Cost | null;
 }
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'error';

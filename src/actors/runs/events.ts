@@ -59,8 +59,8 @@ export interface DoneEvent {
   context_dropped_turns: number;
   cost_estimate: number | null;
   cost_currency: string | null;
-  pricing_snapshot: null;
-  cost_source: 'provider' | null;
+  pricing_snapshot: { cost_per_1k_input: number; cost_per_1k_output: number } | null;
+  cost_source: 'provider' | 'estimate' | null;
   tokens_reasoning: number;
   finish_reason: string | null;
   truncated: boolean;

@@ -3,19 +3,23 @@
 // W2 A rate limit is waited for as long as the provider says, else 15, 30, 60, 120 s. Every wait is visible and ends with
 //    the turn.
 // W3 While the model is silent the readers hear that it is being waited for.
+// W4 When that did not help, and nothing was said yet, the next model of the chain is asked: that one too is told, and has
+//    the rest of the turn. A provider that failed in this call is not asked again, whatever the model.
 
 import { errorText, type Fault, isFault } from '../../std/errors.ts';
 import {
   type CompletionRequest,
   type FinishReason,
   type ModelMessage,
+  type ModelRoute,
   type ModelToolCall,
   providers,
+  RESOLVE_DEADLINE_MS,
 } from '../providers/protocol.ts';
 import type { ToolDescription } from '../tools/protocol.ts';
 import { outputBudget } from './prompt.ts';
 import { estimateMessagesTokens, estimateTokens } from './tokens.ts';
-import { addNote, checkNotStopped, pause, type RoutedTurn, TurnStopped } from './turn-scope.ts';
+import { addNote, checkNotStopped, pause, type RoutedTurn, TurnStopped, wantedModel } from './turn-scope.ts';
 
 export interface ModelAnswer {
   /** As the model wrote it, think tags included. */
@@ -30,11 +34,66 @@ const RATE_LIMIT_WAITS_MS = [15_000, 30_000, 60_000, 120_000];
 /** A provider that asks for more is not waited for: the turn would look dead. */
 const RETRY_AFTER_MAX_MS = 180_000;
 const RETRY_BACKOFF_MS = 500;
+/** A turn that has failed on so many providers has another problem. */
+const FALLBACKS_MAX = 3;
+/** Another provider may do better. What a provider refused, the next one would refuse too. */
+const PASSING_FAULTS: ReadonlySet<string> = new Set([
+  'provider_rate_limited',
+  'provider_unreachable',
+  'provider_stalled',
+  'provider_malformed',
+]);
 const SILENCE_FIRST_MS = 20_000;
 const SILENCE_NEXT_MS = 30_000;
 
-/** @throws Fault of the provider when nothing came of it; TurnStopped */
+/** W4. @throws Fault of the provider when nothing came of it; TurnStopped */
 export async function callModel(
+  turn: RoutedTurn,
+  messages: readonly ModelMessage[],
+  tools: readonly ToolDescription[],
+): Promise<ModelAnswer> {
+  const failedProviders: string[] = [];
+  for (;;) {
+    try {
+      return await askModel(turn, messages, tools);
+    } catch (error) {
+      if (!isFault(error) || !PASSING_FAULTS.has(error.code)) throw error;
+      const failed = turn.route;
+      const next = await nextRoute(turn, failedProviders, estimateMessagesTokens(messages));
+      if (next === null) throw error;
+      const label = next.substitution ?? `${failed.reference} unavailable, using ${next.reference}`;
+      turn.say('status', { phase: 'model_fallback', label, detail: next.reference });
+      turn.route = next;
+    }
+  }
+}
+
+/** The next model of the chain that has room for the prompt; null when there is none. */
+async function nextRoute(
+  turn: RoutedTurn,
+  failedProviders: string[],
+  inputTokens: number,
+): Promise<ModelRoute | null> {
+  const { context, signal } = turn;
+  failedProviders.push(turn.route.connection.provider);
+  while (failedProviders.length <= FALLBACKS_MAX) {
+    const question = { model: wantedModel(turn), failedProviders };
+    let route: ModelRoute;
+    try {
+      route = await context.ask(providers, 'resolve', question, { signal, deadlineMs: RESOLVE_DEADLINE_MS });
+    } catch (error) {
+      if (signal.aborted) throw new TurnStopped();
+      if (isFault(error)) return null;
+      throw error;
+    }
+    if (inputTokens < route.contextWindow) return route;
+    failedProviders.push(route.connection.provider);
+  }
+  return null;
+}
+
+/** Asks the model of the turn, again where that may help (W1, W2). */
+async function askModel(
   turn: RoutedTurn,
   messages: readonly ModelMessage[],
   tools: readonly ToolDescription[],
@@ -65,15 +124,16 @@ class CallInProgress {
   #isUsageKnown = false;
 
   constructor(turn: RoutedTurn, messages: readonly ModelMessage[], tools: readonly ToolDescription[]) {
-    const { route, temperature } = turn;
+    const { route, sampling } = turn;
     this.#turn = turn;
     this.#inputEstimate = estimateMessagesTokens(messages);
     this.#request = {
       connection: route.connection,
       modelId: route.modelId,
       messages,
-      tools,
-      temperature,
+      tools: route.supportsTools ? tools : [],
+      ...sampling,
+      price: route.price,
       maxOutputTokens: outputBudget(route.contextWindow, route.maxOutputTokens, this.#inputEstimate),
     };
   }
@@ -135,7 +195,7 @@ class CallInProgress {
       cacheWriteTokens: 0,
       outputTokens: estimateTokens(this.#text),
       reasoningTokens: 0,
-      costUsd: null,
+      cost: null,
     });
   }
 
@@ -184,5 +244,6 @@ function reportHealth({ context, route }: RoutedTurn, fault: Fault): void {
     provider: route.connection.provider,
     healthy: false,
     error: fault.message,
+    retryAfterMs: fault.retryAfterMs,
   });
 }

@@ -2,7 +2,7 @@
 
 import type { ActorContext } from '../../supervisor/actor.ts';
 import type { Ref } from '../../supervisor/protocol.ts';
-import type { completions, ModelRoute } from '../providers/protocol.ts';
+import type { completions, ModelRoute, Sampling } from '../providers/protocol.ts';
 import type { Say } from './events.ts';
 import type { OfferedTools } from './offered-tools.ts';
 import type { RunOrder } from './protocol.ts';
@@ -37,8 +37,14 @@ export interface TurnScope {
 
 /** The scope once the model is known. */
 export interface RoutedTurn extends TurnScope {
-  readonly route: ModelRoute;
-  readonly temperature: number;
+  /** Another one from the moment on when its provider fails for good (model-call.ts). */
+  route: ModelRoute;
+  readonly sampling: Sampling;
+}
+
+/** The model that the turn is to have; null when nobody has said. */
+export function wantedModel({ order, resumption }: TurnScope): string | null {
+  return resumption.model ?? order.request.model ?? null;
 }
 
 /** Thrown by a step that found the turn cancelled. */

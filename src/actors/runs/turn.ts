@@ -6,7 +6,13 @@
 import { type Fault, isFault } from '../../std/errors.ts';
 import { config, type Settings } from '../config/protocol.ts';
 import { conversations } from '../conversations/protocol.ts';
-import { type FinishReason, type ModelMessage, type ModelRoute, providers } from '../providers/protocol.ts';
+import {
+  type FinishReason,
+  type ModelMessage,
+  type ModelRoute,
+  providers,
+  RESOLVE_DEADLINE_MS,
+} from '../providers/protocol.ts';
 import {
   toolOutputs,
   USER_MESSAGE_INLINE_CHARS_MAX,
@@ -33,14 +39,13 @@ import {
   type StopCause,
 } from './protocol.ts';
 import { runToolLoop } from './tool-loop.ts';
-import { checkNotStopped, type RoutedTurn, type TurnScope, TurnStopped } from './turn-scope.ts';
+import { checkNotStopped, type RoutedTurn, type TurnScope, TurnStopped, wantedModel } from './turn-scope.ts';
+import { costFields } from './usage.ts';
 
 /** Turns that name no channel are filed under this one. */
 const CHANNEL_DEFAULT = '_default';
 /** The rows of a turn are worth a longer wait than a question. */
 const SAVE_DEADLINE_MS = 30_000;
-/** Choosing a model may wait for the lists of slow providers. */
-const RESOLVE_DEADLINE_MS = 30_000;
 
 /** Runs the turn; whatever happens, its last events have been said and its rows are saved when this resolves. */
 export async function runTurn(scope: TurnScope): Promise<RunOutcome> {
@@ -70,7 +75,7 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
   const route = await context.ask(
     providers,
     'resolve',
-    { model: resumption.model ?? request.model ?? null },
+    { model: wantedModel(scope) },
     { signal, deadlineMs: RESOLVE_DEADLINE_MS },
   );
   sayFallback(scope, route);
@@ -92,7 +97,12 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
   const turn: RoutedTurn = {
     ...scope,
     route,
-    temperature: request.temperature ?? settings['llm_settings.default_temperature'],
+    sampling: {
+      temperature: request.temperature ?? settings['llm_settings.default_temperature'],
+      topP: settings['llm_settings.top_p'],
+      frequencyPenalty: settings['llm_settings.frequency_penalty'],
+      presencePenalty: settings['llm_settings.presence_penalty'],
+    },
   };
   const prompt = composePrompt({
     ...history,
@@ -274,10 +284,7 @@ function sayDone(turn: RoutedTurn, prompt: Prompt, finish: FinishReason): void {
     context_used: usage.contextTokens,
     context_summarized: false,
     context_dropped_turns: prompt.droppedCount,
-    cost_estimate: usage.costUsd,
-    cost_currency: usage.costUsd === null ? null : 'USD',
-    pricing_snapshot: null,
-    cost_source: usage.costUsd === null ? null : 'provider',
+    ...costFields(usage, route.price),
     tokens_reasoning: usage.reasoningTokens,
     finish_reason: finish,
     truncated: finish === 'length',
@@ -297,9 +304,7 @@ function answerMetadata(turn: RoutedTurn, finish: FinishReason): Readonly<Record
     context_window: route.contextWindow,
     context_used: usage.contextTokens,
     had_thinking: transcript.thinking !== '',
-    ...(usage.costUsd === null
-      ? {}
-      : { cost_estimate: usage.costUsd, cost_currency: 'USD', cost_source: 'provider' }),
+    ...(usage.costUsd === null ? {} : costFields(usage, route.price)),
     ...(finish === 'length' ? { truncated: true } : {}),
     ...(usage.reasoningTokens === 0 ? {} : { tokens_reasoning: usage.reasoningTokens }),
     agent_name: AGENT_NAME_DEFAULT,

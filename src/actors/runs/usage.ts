@@ -1,20 +1,23 @@
 // Usage: what the model calls of one turn used, added up. Estimated where a provider does not report it. A call that a lost
 // actor had under way is not in it: nobody knows what it used.
 
-import type { CompletionUsage } from '../providers/protocol.ts';
+import type { CompletionUsage, Price } from '../providers/protocol.ts';
+import type { DoneEvent } from './events.ts';
 
 /** The totals as plain data. */
 export type UsageCounts = Pick<
   UsageTotals,
-  'inputTokens' | 'outputTokens' | 'reasoningTokens' | 'costUsd' | 'contextTokens'
+  'inputTokens' | 'outputTokens' | 'reasoningTokens' | 'costUsd' | 'isEstimate' | 'contextTokens'
 >;
 
 export class UsageTotals {
   inputTokens = 0;
   outputTokens = 0;
   reasoningTokens = 0;
-  /** US dollars that the provider says it billed; null as long as it has said nothing. */
+  /** US dollars, as far as it is known; null as long as nothing is. */
   costUsd: number | null = null;
+  /** Not all of it is what providers say they billed. */
+  isEstimate = false;
   /** Tokens in the window at the last call: its input and its output. */
   contextTokens = 0;
 
@@ -24,15 +27,30 @@ export class UsageTotals {
   }
 
   counts(): UsageCounts {
-    const { inputTokens, outputTokens, reasoningTokens, costUsd, contextTokens } = this;
-    return { inputTokens, outputTokens, reasoningTokens, costUsd, contextTokens };
+    const { inputTokens, outputTokens, reasoningTokens, costUsd, isEstimate, contextTokens } = this;
+    return { inputTokens, outputTokens, reasoningTokens, costUsd, isEstimate, contextTokens };
   }
 
   add(usage: CompletionUsage): void {
     this.inputTokens += usage.inputTokens;
     this.outputTokens += usage.outputTokens;
     this.reasoningTokens += usage.reasoningTokens;
-    if (usage.costUsd !== null) this.costUsd = (this.costUsd ?? 0) + usage.costUsd;
+    if (usage.cost !== null) this.costUsd = (this.costUsd ?? 0) + usage.cost.usd;
+    this.isEstimate ||= usage.cost?.source !== 'provider';
     this.contextTokens = usage.inputTokens + usage.outputTokens;
   }
+}
+
+type CostFields = Pick<DoneEvent, 'cost_estimate' | 'cost_currency' | 'cost_source' | 'pricing_snapshot'>;
+
+/** What a turn cost, as the wire format has it; `price` is that of the model that answered. */
+export function costFields({ costUsd, isEstimate }: UsageTotals, price: Price | null): CostFields {
+  const isKnown = costUsd !== null;
+  return {
+    cost_estimate: costUsd,
+    cost_currency: isKnown ? 'USD' : null,
+    cost_source: isKnown ? (isEstimate ? 'estimate' : 'provider') : null,
+    pricing_snapshot:
+      price === null ? null : { cost_per_1k_input: price.inputPer1k, cost_per_1k_output: price.outputPer1k },
+  };
 }

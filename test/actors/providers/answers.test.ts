@@ -11,7 +11,7 @@ describe.each(APIS)('an answer of the %s API', (api) => {
     const answer = await calls.ask(api);
     expect(answer.text).toBe('Hello, world');
     expect(answer.finish).toBe('stop');
-    expect(answer.usage).toMatchObject({ outputTokens: 2, reasoningTokens: 0, costUsd: null });
+    expect(answer.usage).toMatchObject({ outputTokens: 2, reasoningTokens: 0, cost: null });
     expect(answer.usage?.inputTokens).toBeGreaterThan(0);
   });
 
@@ -153,7 +153,10 @@ describe('a chat-completions answer', () => {
       text: 'ok',
       usage: { completion_tokens_details: { reasoning_tokens: 12 }, cost: 0.00042 },
     });
-    expect((await calls.ask('openai')).usage).toMatchObject({ reasoningTokens: 12, costUsd: 0.00042 });
+    expect((await calls.ask('openai')).usage).toMatchObject({
+      reasoningTokens: 12,
+      cost: { usd: 0.00042, source: 'provider' },
+    });
   });
 
   test('without usage says that it has none', async () => {

@@ -105,7 +105,7 @@ describe('the offline responder', () => {
       cacheWriteTokens: 0,
       outputTokens: Math.ceil(one.text.length / 4),
       reasoningTokens: 0,
-      costUsd: 0,
+      cost: null,
     });
   });
 

@@ -202,7 +202,8 @@ describe('a turn', () => {
       reference: 'openai:double-1',
       modelId: 'double-1',
       contextWindow: 4_096,
-      maxOutputTokens: null,
+      // Nobody knows this model, so it gets the setting.
+      maxOutputTokens: 4_096,
       supportsTools: true,
       substitution: null,
       connection: { provider: 'openai', kind: 'openai_compatible', timeoutMs: 7_000, retriesMax: 3 },

@@ -128,7 +128,14 @@ describe('a resumed run', () => {
     model: 'lmstudio:org/model:free',
     messages: [{ role: 'user', content: `message ${n}` }],
     transcript: gain,
-    usage: { inputTokens: n, outputTokens: n, reasoningTokens: 0, costUsd: null, contextTokens: n },
+    usage: {
+      inputTokens: n,
+      outputTokens: n,
+      reasoningTokens: 0,
+      costUsd: null,
+      isEstimate: true,
+      contextTokens: n,
+    },
     loop: { rounds: n, isToldToAnswer: false, continued: false },
   });
 

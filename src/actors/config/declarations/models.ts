@@ -44,28 +44,28 @@ const limits = onPage('models', {
     'Temperature of a turn that names none.',
     { tier: 'essential', why: 'Lower is steadier, higher is more varied.' },
   ),
+  'llm_settings.default_max_tokens': integer(
+    4096,
+    { minimum: 1, maximum: 2_000_000 },
+    'Output limit of a turn that names none.',
+    { unit: 'tokens' },
+  ),
+  'llm_settings.top_p': number(
+    1,
+    { minimum: 0, maximum: 1, step: 0.05 },
+    'Share of the likeliest tokens that are sampled from.',
+  ),
+  'llm_settings.frequency_penalty': number(
+    0,
+    { ...PENALTY, step: 0.1 },
+    'Makes words rarer the more often they were used.',
+  ),
+  'llm_settings.presence_penalty': number(
+    0,
+    { ...PENALTY, step: 0.1 },
+    'Makes words rarer once they were used.',
+  ),
   ...kept({
-    'llm_settings.default_max_tokens': integer(
-      4096,
-      { minimum: 1, maximum: 2_000_000 },
-      'Output limit of a turn that names none.',
-      { unit: 'tokens' },
-    ),
-    'llm_settings.top_p': number(
-      1,
-      { minimum: 0, maximum: 1, step: 0.05 },
-      'Share of the likeliest tokens that are sampled from.',
-    ),
-    'llm_settings.frequency_penalty': number(
-      0,
-      { ...PENALTY, step: 0.1 },
-      'Makes words rarer the more often they were used.',
-    ),
-    'llm_settings.presence_penalty': number(
-      0,
-      { ...PENALTY, step: 0.1 },
-      'Makes words rarer once they were used.',
-    ),
     'budgets.daily_usd': optionalNumber(DOLLARS, 'Most that all turns of a day together may cost.', {
       unit: 'USD',
       emptyMeans: 'there is no limit',

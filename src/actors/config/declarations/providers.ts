@@ -3,7 +3,6 @@
 import { Type } from '../../../std/schema.ts';
 import {
   Credential,
-  kept,
   map,
   number,
   onPage,
@@ -94,25 +93,23 @@ export const providerSettings = onPage('providers', {
   }),
   'providers.lmstudio.timeout': silence('LM Studio', 300),
 
-  ...kept({
-    'providers.custom': map(
-      CustomEndpoint,
-      {},
-      'Registered endpoints that speak the chat-completions protocol, by id.',
-      {
-        entriesMax: CUSTOM_ENDPOINTS_MAX,
-        expected: `a map of id to endpoint, at most ${CUSTOM_ENDPOINTS_MAX}`,
-        names: ENDPOINT_ID,
-        writer: 'noun',
-        secret: true,
-      },
-    ),
-    'providers.policy.allow_private_endpoints': optionalFlag(
-      'Whether an address that a client gives may lead into a private network.',
-      {
-        emptyMeans: 'it is allowed on a local install, refused on one that is exposed',
-        why: 'An exposed service that fetches private addresses is a door into the network behind it.',
-      },
-    ),
-  }),
+  'providers.custom': map(
+    CustomEndpoint,
+    {},
+    'Registered endpoints that speak the chat-completions protocol, by id.',
+    {
+      entriesMax: CUSTOM_ENDPOINTS_MAX,
+      expected: `a map of id to endpoint, at most ${CUSTOM_ENDPOINTS_MAX}`,
+      names: ENDPOINT_ID,
+      writer: 'noun',
+      secret: true,
+    },
+  ),
+  'providers.policy.allow_private_endpoints': optionalFlag(
+    'Whether an address that a client gives may lead into a private network.',
+    {
+      emptyMeans: 'it is allowed on a local install, refused on one that is exposed',
+      why: 'An exposed service that fetches private addresses is a door into the network behind it.',
+    },
+  ),
 });
