@@ -25,7 +25,7 @@ export async function benchLoad(args: readonly string[]): Promise<BenchReport> {
     console.error(`The bench did not end within ${MINUTES_MAX} minutes`);
     process.exit(1);
   }, MINUTES_MAX * 60_000);
-  const stage = await openStage(nodeOptions);
+  const stage = await openStage(live.runs, nodeOptions);
   try {
     if (parts.includes('idle')) figures.push(...(await measureIdle(stage)));
     if (parts.includes('live')) {

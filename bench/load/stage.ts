@@ -24,10 +24,15 @@ export interface ProcessorTime {
   readonly crowd: number;
 }
 
-export async function openStage(nodeOptions: readonly string[]): Promise<Stage> {
+/** Turns that are taken beside the ones that are held: nothing that is measured waits for a place. */
+const HEADROOM_RUNS = 500;
+
+/** For so many runs at once. */
+export async function openStage(runs: number, nodeOptions: readonly string[]): Promise<Stage> {
   const double = startChild<ModelDoubleDoor>(new URL('./model-double-process.ts', import.meta.url));
   const crowd = startChild<CrowdDoor>(new URL('./crowd-process.ts', import.meta.url));
   const service = await startService({ LMSTUDIO_BASE_URL: await double.ask('baseUrl', null) }, nodeOptions);
+  await configure(service.url, { runs: { live_max: runs + HEADROOM_RUNS } });
   await crowd.ask('enter', { url: service.url.href, model: MODEL });
   return {
     service,
@@ -46,6 +51,15 @@ export async function openStage(nodeOptions: readonly string[]): Promise<Stage> 
       await crowd.stop();
     },
   };
+}
+
+async function configure(url: URL, settings: object): Promise<void> {
+  const response = await fetch(new URL('/api/config/update', url), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(settings),
+  });
+  if (!response.ok) throw new Error(`not configured: ${response.status} ${await response.text()}`);
 }
 
 /** Each run is a descriptor of the service and of the double, each reader one of the service and of the crowd. */
