@@ -235,6 +235,20 @@ describe('the queue', () => {
     await app.configure({ jobs: { live_max: 4 } });
   });
 
+  test('feels a higher limit at once', async () => {
+    await app.configure({ jobs: { live_max: 1 } });
+    app.double.answer(SILENT);
+    const ids = [await submitJob(app, 'First'), await submitJob(app, 'Second')];
+    await jobWhen(app, ids[0] as string, 'running');
+    expect(await readJob(app, ids[1] as string)).toMatchObject({ status: 'queued' });
+    await app.configure({ jobs: { live_max: 4 } });
+    for (const id of ids) {
+      await jobWhen(app, id, 'running');
+      await app.cancel(id);
+      await jobWhen(app, id);
+    }
+  });
+
   test('goes on after a restart: what was queued runs, nothing stays running', async () => {
     await app.configure({ jobs: { live_max: 1 } });
     app.double.answer(SILENT);
