@@ -87,6 +87,8 @@ export function acceptanceOf(desk: Desk, startNext: () => void): Acceptance {
       throw error;
     }
     admission.accepted(runId);
+    // Nobody would be there to be answered when it begins.
+    if (origin === 'chat' && admission.isClosed) throw runFaults.service_stopped('The service was stopped');
     startNext();
     const waitsFor = admission.waitsFor(runId);
     if (waitsFor !== null) prelude.queued(WAITS_FOR[waitsFor]);

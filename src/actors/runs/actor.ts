@@ -59,6 +59,7 @@ export const runsActor = actor({
       sessions: new EphemeralSessions(),
     };
     const { admission, directory, readers, outcomes } = desk;
+    context.exposeState(() => ({ live: admission.liveCount, waiting: admission.waitingCount }));
     let activity: AgentActivity = { status: 'idle', task: null };
     let onIdle: (() => void) | null = null;
 
@@ -92,7 +93,9 @@ export const runsActor = actor({
         } catch (error) {
           if (!isFault(error)) throw error;
         }
+        if (context.signal.aborted) return;
         await new Promise<void>((resolve) => context.clock.startTimer(FOLLOW_RETRY_MS, resolve));
+        await acceptance.readLimits().then(startNext, () => undefined);
       }
     }
 
@@ -200,7 +203,8 @@ export const runsActor = actor({
         admission.close();
         for (const run of directory.all()) {
           // Whoever waits for it is told now; other runs that wait are left to the next start.
-          if (run.origin === 'chat') endings.endUnbegun(run, STOPPED, STOPPED_ERROR);
+          const isAccepted = run.origin === 'chat' && store.records.has(run.runId);
+          if (isAccepted) endings.endUnbegun(run, STOPPED, STOPPED_ERROR);
         }
         await idle(withinMs);
         for (const { runId, where } of directory.all()) {
@@ -209,6 +213,8 @@ export const runsActor = actor({
           }
         }
         await idle(STOP_GRACE_MS);
+        // Of runs that wait on, or go on after the next start.
+        outcomes.refuse(runFaults.service_stopped('The service was stopped'));
         return { liveCount: admission.liveCount };
       },
       run_lost: ({ run_id, message }) => {

@@ -1,10 +1,13 @@
 // Outcomes: who waits for the end of which live run: blocking chats, and whoever asked for an outcome.
 // An asker that gives up is forgotten at once; the run goes on (R4).
 
+import { Fault } from '../../std/errors.ts';
 import type { RunOutcome } from './protocol.ts';
 
+type Answer = (answer: RunOutcome | Fault) => void;
+
 export class Outcomes {
-  readonly #waiting = new Map<string, Set<(outcome: RunOutcome) => void>>();
+  readonly #waiting = new Map<string, Set<Answer>>();
 
   /** Resolves when the run is settled; rejects with the signal's reason as soon as it is aborted. */
   wait(runId: string, signal: AbortSignal): Promise<RunOutcome> {
@@ -20,9 +23,10 @@ export class Outcomes {
         if (waiting.size === 0) this.#waiting.delete(runId);
         reject(signal.reason);
       };
-      const answer = (outcome: RunOutcome): void => {
+      const answer: Answer = (given) => {
         signal.removeEventListener('abort', leave);
-        resolve(outcome);
+        if (given instanceof Fault) reject(given);
+        else resolve(given);
       };
       waiting.add(answer);
       signal.addEventListener('abort', leave, { once: true });
@@ -34,5 +38,12 @@ export class Outcomes {
     if (waiting === undefined) return;
     this.#waiting.delete(outcome.run_id);
     for (const answer of waiting) answer(outcome);
+  }
+
+  /** Those who still wait are told that there will be no answer here. */
+  refuse(fault: Fault): void {
+    const all = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const waiting of all) for (const answer of waiting) answer(fault);
   }
 }

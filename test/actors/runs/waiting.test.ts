@@ -104,3 +104,44 @@ test('a turn says that it waits before all else, or not at all', async () => {
     expect(names.lastIndexOf('status(queued)')).toBeLessThanOrEqual(0);
   }
 });
+
+test('a blocking chat that is being accepted when the service stops is told so', async () => {
+  const held = Promise.withResolvers<void>();
+  const writing = Promise.withResolvers<void>();
+  let isHeld = false;
+  const app = await openRunsSystem({
+    storage: tampered({
+      async write() {
+        if (!isHeld) return;
+        writing.resolve();
+        await held.promise;
+      },
+    }),
+  });
+  isHeld = true;
+  const directory = app.system.named(runs);
+  const chat = directory.ask('chat', { message: 'Hello', model: 'lmstudio:double-1', user_id: USER });
+  const refused = expect(chat).rejects.toMatchObject({ code: 'service_stopped' });
+  await writing.promise;
+  const drained = directory.ask('drain', { withinMs: 1_000 });
+  expect(await drained).toEqual({ liveCount: 0 });
+  isHeld = false;
+  held.resolve();
+  await refused;
+  await expect(app.start({ message: 'Hello' })).rejects.toMatchObject({ code: 'runs_full' });
+});
+
+test('who waits for the reply of a run that is left to the next start is told so', async () => {
+  const app = await openRunsSystem({ script: SILENT });
+  await configure(app, { live_max: 1, on_busy: 'steer' });
+  const first = await app.start({ message: 'one' });
+  await app.start({ message: 'two', session_id: 'waits' });
+  const directory = app.system.named(runs);
+  const said = { message: 'three', model: 'lmstudio:double-1', session_id: 'waits', user_id: USER };
+  const refused = expect(directory.ask('chat', said)).rejects.toMatchObject({ code: 'service_stopped' });
+  await app.double.received(0);
+  await app.events(first).until('start');
+  app.double.release();
+  expect(await directory.ask('drain', { withinMs: 2_000 })).toEqual({ liveCount: 0 });
+  await refused;
+});
