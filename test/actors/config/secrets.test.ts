@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readdir, readFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, rename, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -140,8 +140,7 @@ test('no secret comes out again', async () => {
     expect(await post('/api/config/update', treeOf({ [key]: `${canaries.get(key)} with blanks` }))).toBe(400);
   }
 
-  service.signal('SIGTERM');
-  await service.exited;
+  await stopped(service);
   const files = (await readdir(folder.directory, { recursive: true, withFileTypes: true })).filter((file) =>
     file.isFile(),
   );
@@ -170,6 +169,39 @@ test('no secret comes out again', async () => {
     return key ?? (canary === headerCanary ? 'a header' : 'a custom endpoint');
   }
 }, 120_000);
+
+test('a lost key file is told of by name, and putting it back brings the secrets back', async () => {
+  await using folder = await temporaryFolder();
+  const keyFile = join(folder.directory, 'settings.key');
+  const start = (environment = {}) => startService({ dataDir: folder.directory, environment });
+  const secret = `canary-${randomBytes(16).toString('hex')}`;
+  const shownBy = async (service: ServiceProcess): Promise<unknown> =>
+    (await service.call('GET', '/api/config')).body.providers.openai.api_key;
+
+  const first = await start({ OPENAI_API_KEY: secret });
+  await stopped(first);
+  await rename(keyFile, `${keyFile}.kept`);
+
+  const second = await start({ OPENAI_API_KEY: secret });
+  expect(await shownBy(second)).toBeNull();
+  await stopped(second);
+  expect(second.stderr).toContain('"settings":["providers.openai.api_key"]');
+  expect(second.stderr).toContain(`sealed with another key than the one in ${keyFile}`);
+  await rename(`${keyFile}.kept`, keyFile);
+  await chmod(keyFile, 0o644);
+
+  const third = await start({ SVC_LOG_LEVEL: 'warn' });
+  expect(await shownBy(third)).toBe(`***${secret.slice(-4)}`);
+  await stopped(third);
+  expect(third.stderr).toContain(`${keyFile} was open to others`);
+  expect((await stat(keyFile)).mode & 0o777).toBe(0o600);
+  for (const { stdout, stderr } of [first, second, third]) expect(stdout + stderr).not.toContain(secret);
+}, 120_000);
+
+async function stopped(service: ServiceProcess): Promise<void> {
+  service.signal('SIGTERM');
+  expect(await service.exited).toMatchObject({ code: 0 });
+}
 
 function around(text: string, canary: string): string {
   const at = text.indexOf(canary);
