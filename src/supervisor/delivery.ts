@@ -92,7 +92,7 @@ function deliverStream(
     const items = handler(envelope.message, inquiry) as AsyncIterable<unknown>;
     const outlet = new StreamOutlet(items, asker, onClosed, () => cell.runtime.scheduler.turn());
     forget = cell.whenEnding(() =>
-      outlet.fail(kernelFaults.actor_terminated(`${cell.path} ended in the middle of a stream`)),
+      outlet.breakOff(kernelFaults.actor_terminated(`${cell.path} ended in the middle of a stream`)),
     );
     outlet.open();
   } catch (error) {

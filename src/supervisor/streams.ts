@@ -3,8 +3,11 @@
 // X2 Either end may end it: the producer by finishing or failing, the consumer by `return()` or its signal.
 // X3 A producer's generator is closed (its `finally` runs) exactly once, whoever ended the stream.
 // X4 A producer that never waits for anything still lets the event loop turn every ITEMS_PER_TURN items.
+// Either end may be used without a promise for each item (see std/pulled.ts): where thousands of streams wait on one thread,
+// the promises are most of what they cost.
 
 import type { Fault } from '../std/errors.ts';
+import { nextOf, type Pulled, pulledFrom, type Taker } from '../std/pulled.ts';
 import type { Owner, StreamAsker } from './envelope.ts';
 import { kernelFaults } from './faults.ts';
 
@@ -14,9 +17,9 @@ export const STREAM_CREDIT = 2;
 const ITEMS_PER_TURN = 64;
 
 /** The consumer's end: an async iterator fed by the producer, here or on another thread. */
-export class StreamInlet<Item> implements AsyncIterableIterator<Item>, StreamAsker {
+export class StreamInlet<Item> implements AsyncIterableIterator<Item>, Pulled<Item>, StreamAsker {
   #items: Item[] = [];
-  #waiting: { resolve: (result: IteratorResult<Item>) => void; reject: (fault: Fault) => void }[] = [];
+  #waiting: Taker<Item>[] = [];
   #ended: { readonly fault: Fault | null } | null = null;
   #granted: ((credit: number) => void) | null = null;
   #abandoned: (() => void) | null = null;
@@ -47,18 +50,24 @@ export class StreamInlet<Item> implements AsyncIterableIterator<Item>, StreamAsk
   }
 
   next(): Promise<IteratorResult<Item>> {
+    return nextOf(this);
+  }
+
+  pull(taker: Taker<Item>): void {
     if (this.#items.length > 0) {
       const value = this.#items.shift() as Item;
       this.#granted?.(1);
-      return Promise.resolve({ done: false, value });
+      taker.item(value);
+      return;
     }
-    if (this.#ended !== null) {
-      const { fault } = this.#ended;
-      if (fault === null) return Promise.resolve({ done: true, value: undefined });
-      this.#ended = { fault: null };
-      return Promise.reject(fault);
+    if (this.#ended === null) {
+      this.#waiting.push(taker);
+      return;
     }
-    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+    const { fault } = this.#ended;
+    this.#ended = { fault: null };
+    if (fault === null) taker.end();
+    else taker.fail(fault);
   }
 
   return(): Promise<IteratorResult<Item>> {
@@ -73,7 +82,7 @@ export class StreamInlet<Item> implements AsyncIterableIterator<Item>, StreamAsk
       this.#items.push(value as Item);
       return;
     }
-    waiting.resolve({ done: false, value: value as Item });
+    waiting.item(value as Item);
     this.#granted?.(1);
   }
 
@@ -124,23 +133,26 @@ export class StreamInlet<Item> implements AsyncIterableIterator<Item>, StreamAsk
     const waiting = this.#waiting;
     this.#waiting = [];
     this.#ended = { fault };
-    for (const [i, { resolve, reject }] of waiting.entries()) {
+    for (const [i, taker] of waiting.entries()) {
       if (fault !== null && i === 0) {
         this.#ended = { fault: null };
-        reject(fault);
-      } else resolve({ done: true, value: undefined });
+        taker.fail(fault);
+      } else taker.end();
     }
   }
 }
 
 /** The producer's end: pulls the handler's iterable as far as the credit goes. */
-export class StreamOutlet {
+export class StreamOutlet implements Taker<unknown> {
   readonly #iterator: AsyncIterator<unknown>;
+  readonly #items: Pulled<unknown>;
   readonly #asker: StreamAsker;
   readonly #onClosed: (error: unknown) => void;
   readonly #turn: () => Promise<void>;
   #credit = 0;
   #pulled = 0;
+  /** Waits for an item, or for a turn of the event loop. */
+  #isWaiting = false;
   #isPulling = false;
   #isClosed = false;
 
@@ -152,6 +164,7 @@ export class StreamOutlet {
     turn: () => Promise<void>,
   ) {
     this.#iterator = items[Symbol.asyncIterator]();
+    this.#items = pulledFrom(this.#iterator);
     this.#asker = asker;
     this.#onClosed = onClosed;
     this.#turn = turn;
@@ -162,7 +175,7 @@ export class StreamOutlet {
     this.#asker.onAbandoned(() => this.close());
     this.#asker.onGranted((credit) => {
       this.#credit += credit;
-      if (!this.#isPulling) void this.#pull();
+      this.#pull();
     });
   }
 
@@ -174,42 +187,49 @@ export class StreamOutlet {
     this.#onClosed(undefined);
   }
 
-  fail(fault: Fault): void {
+  fail(error: unknown): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#onClosed(error);
+  }
+
+  /** Its actor ends. */
+  breakOff(fault: Fault): void {
     if (this.#isClosed) return;
     this.#asker.fail(fault);
     this.close();
   }
 
-  /** Never rejects: a failure goes to `onClosed`. */
-  async #pull(): Promise<void> {
+  item(value: unknown): void {
+    if (this.#isClosed) return;
+    this.#isWaiting = false;
+    this.#credit -= 1;
+    this.#asker.item(value);
+    this.#pull();
+  }
+
+  end(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#asker.end();
+    this.#onClosed(undefined);
+  }
+
+  /** A loop, as an item may come at once: what it sets going comes back here and finds that it is being done. */
+  #pull(): void {
+    if (this.#isPulling) return;
     this.#isPulling = true;
-    while (this.#credit > 0 && !this.#isClosed) {
+    while (this.#credit > 0 && !this.#isWaiting && !this.#isClosed) {
+      this.#isWaiting = true;
       this.#pulled += 1;
-      if (this.#pulled % ITEMS_PER_TURN === 0) {
-        await this.#turn();
-        if (this.#isClosed) break;
-      }
-      let result: IteratorResult<unknown>;
-      try {
-        result = await this.#iterator.next();
-      } catch (error) {
-        if (!this.#isClosed) {
-          this.#isClosed = true;
-          this.#onClosed(error);
-        }
-        break;
-      }
-      if (this.#isClosed) break;
-      if (result.done === true) {
-        this.#isClosed = true;
-        this.#asker.end();
-        this.#onClosed(undefined);
-        break;
-      }
-      this.#credit -= 1;
-      this.#asker.item(result.value);
+      if (this.#pulled % ITEMS_PER_TURN === 0) void this.#turn().then(() => this.#take());
+      else this.#items.pull(this);
     }
     this.#isPulling = false;
+  }
+
+  #take(): void {
+    if (!this.#isClosed) this.#items.pull(this);
   }
 }
 
