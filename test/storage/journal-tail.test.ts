@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest';
+import type { Journals } from '../../src/storage/contract.ts';
 import { JournalTail } from '../../src/storage/journal-tail.ts';
 import { openTemporaryStorage } from '../support/storage.ts';
 
 const never = new AbortController().signal;
+const tailOf = (journals: Journals<number>) => new JournalTail(journals, { show: (entry) => entry });
 
 test('a tail replays what is there, then follows what is appended, without a gap or a repeat', async () => {
   await using data = await openTemporaryStorage();
   const journals = data.storage.journals<number>('numbers');
-  const tail = new JournalTail(journals);
+  const tail = tailOf(journals);
   let isOpen = true;
   await journals.append('a', 1, [10, 20, 30]);
   const seen: number[] = [];
@@ -30,7 +32,7 @@ test('a tail of a journal that is closed ends when all is read', async () => {
   await using data = await openTemporaryStorage();
   const journals = data.storage.journals<number>('numbers');
   await journals.append('a', 1, [1, 2]);
-  const batches = await Array.fromAsync(new JournalTail(journals).follow('a', 0, () => false, never));
+  const batches = await Array.fromAsync(tailOf(journals).follow('a', 0, () => false, never));
   expect(batches.flat().map(({ value }) => value)).toEqual([1, 2]);
 });
 
@@ -38,7 +40,7 @@ test('an aborted reader that waits for more is let go', async () => {
   await using data = await openTemporaryStorage();
   const journals = data.storage.journals<number>('numbers');
   const abort = new AbortController();
-  const reading = Array.fromAsync(new JournalTail(journals).follow('a', 0, () => true, abort.signal));
+  const reading = Array.fromAsync(tailOf(journals).follow('a', 0, () => true, abort.signal));
   abort.abort();
   expect(await reading).toEqual([]);
 });
@@ -46,7 +48,7 @@ test('an aborted reader that waits for more is let go', async () => {
 test('a reader that stops in the middle does not keep another from its entries', async () => {
   await using data = await openTemporaryStorage();
   const journals = data.storage.journals<number>('numbers');
-  const tail = new JournalTail(journals);
+  const tail = tailOf(journals);
   let isOpen = true;
   await journals.append('a', 1, [1]);
   const stopped = tail.follow('a', 0, () => isOpen, never);
@@ -56,5 +58,5 @@ test('a reader that stops in the middle does not keep another from its entries',
   isOpen = false;
   tail.wake('a');
   expect((await other).flat()).toHaveLength(2);
-  await stopped.return(undefined);
+  await stopped.return();
 });

@@ -18,6 +18,7 @@ import {
   type ChatReply,
   RUNS_LISTED_MAX,
   type RunError,
+  type RunFrame,
   type RunOutcome,
   runFaults,
   runHost,
@@ -137,13 +138,10 @@ export const runsActor = actor({
         const { runId, after } = await enter({ request, userId: user_id, origin: 'stream' });
         return { run_id: runId, after };
       },
-      tail: async function* ({ run_id, after, user_id }, { signal }) {
+      tail: ({ run_id, after, user_id }) => {
         if (run_id === undefined || run_id === '') throw runFaults.run_id_required('run_id required');
-        if (ownRecord(run_id, user_id) === undefined) {
-          yield [{ event: 'run_missing', data: JSON.stringify({ run_id, reason: 'unknown' }) }];
-          return;
-        }
-        yield* readers.follow(run_id, after ?? 0, () => directory.find(run_id) !== undefined, signal);
+        if (ownRecord(run_id, user_id) === undefined) return runMissing(run_id);
+        return readers.follow(run_id, after ?? 0, () => directory.find(run_id) !== undefined);
       },
       chat: async ({ user_id, ...request }, { signal }) => {
         const { runId } = await enter({ request, userId: user_id, origin: 'chat' });
@@ -259,6 +257,10 @@ function failureOf({ code, message }: RunError): Fault {
     default:
       return runFaults.run_failed(message);
   }
+}
+
+async function* runMissing(run_id: string): AsyncGenerator<readonly RunFrame[]> {
+  yield [{ event: 'run_missing', data: JSON.stringify({ run_id, reason: 'unknown' }) }];
 }
 
 function lostHost(name: string): string {

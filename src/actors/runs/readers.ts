@@ -7,34 +7,22 @@ import type { RunFrame } from './protocol.ts';
 import type { RunStore } from './store.ts';
 
 export class Readers {
-  readonly #tail: JournalTail<JournaledEvent>;
+  readonly #tail: JournalTail<JournaledEvent, RunFrame>;
 
-  constructor(store: RunStore) {
-    this.#tail = new JournalTail(store.journals);
+  constructor({ journals }: Pick<RunStore, 'journals'>) {
+    this.#tail = new JournalTail<JournaledEvent, RunFrame>(journals, {
+      show: ({ seq, value: [event, data] }) => ({ seq, event, data }),
+      isClosing: ([event]) => event === 'close',
+    });
   }
 
-  /** Something was appended, or the run was settled. */
-  wake(run: string): void {
-    this.#tail.wake(run);
+  /** Events up to that number were appended; without one: something was, or the run was settled. */
+  wake(run: string, seq: number | null = null): void {
+    this.#tail.wake(run, seq);
   }
 
   /** Events after `after`, oldest first, in batches; ends after `close`, or when the run is settled and all is read. */
-  async *follow(
-    run: string,
-    after: number,
-    isLive: () => boolean,
-    signal: AbortSignal,
-  ): AsyncGenerator<RunFrame[]> {
-    for await (const entries of this.#tail.follow(run, after, isLive, signal)) {
-      const frames = entries.map(({ seq, value: [event, data] }) => ({ seq, event, data }));
-      if (frames.at(-1)?.event !== 'close') {
-        yield frames;
-        continue;
-      }
-      if (frames.length > 1) yield frames.slice(0, -1);
-      await this.#tail.closed(run, isLive, signal);
-      yield frames.slice(-1);
-      return;
-    }
+  follow(run: string, after: number, isLive: () => boolean): AsyncIterableIterator<readonly RunFrame[]> {
+    return this.#tail.follow(run, after, isLive);
   }
 }
