@@ -10,7 +10,7 @@ import { sessionUser } from './hooks/session.ts';
 import { type MessageSources, messageSources } from './message.ts';
 import { routeSchema } from './openapi.ts';
 import type { ActorDoor, Binding, CallBinding, StreamBinding } from './route.ts';
-import { type EventStream, eventStream } from './sse.ts';
+import { EventStream } from './sse.ts';
 
 /** A reader costs a file descriptor and some ten kilobytes; a process has about 20,000 descriptors. */
 export const STREAMS_OPEN_MAX = 8192;
@@ -105,7 +105,7 @@ function streamHandler(
       binding.cursor === undefined || lastEventId === undefined
         ? message
         : { ...message, [binding.cursor]: lastEventId };
-    const stream = eventStream({
+    const stream = new EventStream({
       response: reply.raw,
       headers: reply.getHeaders(),
       clock,

@@ -15,7 +15,8 @@ import type {
   RequestTo,
   StreamsOf,
 } from '../supervisor/protocol.ts';
-import type { SseFrame, Tail } from './sse.ts';
+import type { Tail } from './sse.ts';
+import type { SseFrame } from './sse-framing.ts';
 
 /** All that the edge needs of the actor system. */
 export interface ActorDoor {

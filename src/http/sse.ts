@@ -1,23 +1,17 @@
-// SSE: tails a stream of frame batches into one text/event-stream response.
-// S1 Framing to the byte: `id: N` (stored events only), `event: NAME`, `data: ONE-LINE-JSON`, a blank line.
+// SSE: tails a stream of frame batches into one text/event-stream response (framing: sse-framing.ts).
 // S2 One batch is one write. The next batch is pulled when the reader has taken this one: a stopped reader holds at most
-//    one batch beside the socket's own buffer, and its producer rests.
+//    one batch beside the socket's own buffer and what its producer has ready, and its producer rests.
 // S3 A producer that fails before its first batch answers as an ordinary JSON error. An empty first batch only says
 //    "accepted". After HEARTBEAT_MS without a word the response opens anyway, so that nobody waits in the dark.
 // S4 However it ends (reader gone, producer done or failed, edge closing), the producer is stopped and no timer is left.
+// S6 Nothing is made for a batch but its write: with thousands of readers, that is what an event costs (see std/pulled.ts).
 
 import type { ServerResponse } from 'node:http';
 import type { Clock, Timer } from '../std/clock.ts';
 import { errorText, Fault } from '../std/errors.ts';
 import type { Log } from '../std/log.ts';
-
-export interface SseFrame {
-  /** The sequence number that a reader resumes after; absent for frames that are not stored. */
-  readonly seq?: number;
-  readonly event: string;
-  /** JSON text without a line break. */
-  readonly data: string;
-}
+import { type Pulled, pulledFrom, type Taker } from '../std/pulled.ts';
+import { bytesOf, HEARTBEAT, type SseFrame } from './sse-framing.ts';
 
 /** What a reader is given: frames to start with, and the batches that follow. */
 export interface Tail {
@@ -30,24 +24,11 @@ export const HEARTBEAT_MS = 10_000;
 /** A reader that takes nothing for so long is gone, whatever its TCP says; it can come back with its last id. */
 export const STALL_MAX_MS = 15 * 60_000;
 
-const HEARTBEAT = Buffer.from(': ping\n\n');
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache',
   'x-accel-buffering': 'no',
 };
-
-/** S1. */
-function frameText(frames: readonly SseFrame[]): string {
-  let text = '';
-  for (const { seq, event, data } of frames) {
-    text +=
-      seq === undefined
-        ? `event: ${event}\ndata: ${data}\n\n`
-        : `id: ${seq}\nevent: ${event}\ndata: ${data}\n\n`;
-  }
-  return text;
-}
 
 export interface EventStreamOptions {
   readonly response: ServerResponse;
@@ -61,121 +42,171 @@ export interface EventStreamOptions {
 
 export type Ending = 'finished' | 'reader_left' | 'stalled' | 'closed' | 'failed';
 
-export interface EventStream {
+/** Why the producer's signal is aborted; a constant, as making an error with its stack is a good part of an ending. */
+const ENDED = 'the event stream has ended';
+
+export class EventStream implements Taker<readonly SseFrame[]> {
+  readonly #options: EventStreamOptions;
+  readonly #abort = new AbortController();
+  readonly #over = Promise.withResolvers<void>();
+  #ending: Ending | null = null;
+  /** What the producer threw, if that was the ending. */
+  #failure: unknown;
+  #isOpen = false;
+  #batches: AsyncIterator<readonly SseFrame[]> | null = null;
+  #source: Pulled<readonly SseFrame[]> | null = null;
+  /** For the producer's next batch, or for the reader to take the last one. */
+  #isWaiting = false;
+  #isPulling = false;
+  #heartbeat: Timer | null = null;
+  #stalled: Timer | null = null;
+  #lastWriteMs: number;
+
+  constructor(options: EventStreamOptions) {
+    const { response, clock, log } = options;
+    this.#options = options;
+    this.#lastWriteMs = clock.monotonicMs();
+    response.on('close', this.#onClose);
+    // A broken pipe is how a reader leaves; `close` follows.
+    response.on('error', (error) => log.debug({ detail: errorText(error) }, 'event stream write failed'));
+    // The reader may have left while the request was on its way here.
+    if (response.destroyed) this.#end('reader_left');
+  }
+
   /** Tails until the end. @throws what the producer threw before the response was opened (S3). */
-  tail(opening: (signal: AbortSignal) => Tail | Promise<Tail>): Promise<Ending>;
+  async tail(opening: (signal: AbortSignal) => Tail | Promise<Tail>): Promise<Ending> {
+    try {
+      this.#begin(await opening(this.#abort.signal));
+    } catch (error) {
+      this.fail(error);
+    }
+    await this.#over.promise;
+    const { response, log } = this.#options;
+    if (this.#ending === 'failed') {
+      if (!this.#isOpen) throw this.#failure; // S3
+      response.write(bytesOf([failureFrame(this.#failure, log)]));
+    }
+    this.#open();
+    if (!response.destroyed) response.end();
+    return this.#ending ?? 'finished';
+  }
+
   /** Ends the response: the edge is closing. */
-  close(): void;
-}
+  close(): void {
+    this.#end('closed');
+  }
 
-const GONE = Symbol('gone');
+  item(frames: readonly SseFrame[]): void {
+    if (this.#ending !== null) return;
+    try {
+      this.#isWaiting = !this.#write(frames);
+    } catch (error) {
+      this.fail(error);
+    }
+    this.#pull();
+  }
 
-export function eventStream({ response, headers, clock, log, onOpen }: EventStreamOptions): EventStream {
-  const abort = new AbortController();
-  let ending: Ending | null = null;
-  let opened = false;
-  /** Ends the wait that the loop is in, whatever it waits for. */
-  let leave: () => void = () => {};
-  let heartbeat: Timer | null = null;
-  let lastWriteMs = clock.monotonicMs();
+  end(): void {
+    this.#end('finished');
+  }
 
-  const end = (how: Ending): void => {
-    if (ending !== null) return;
-    ending = how;
-    heartbeat?.cancel();
-    response.off('close', onClose);
-    abort.abort();
-    leave();
-  };
-  const onClose = (): void => end('reader_left');
-  response.on('close', onClose);
-  // A broken pipe is how a reader leaves; `close` follows.
-  response.on('error', (error) => log.debug({ detail: errorText(error) }, 'event stream write failed'));
-  // The reader may have left while the request was on its way here.
-  if (response.destroyed) end('reader_left');
+  /** What a producer throws that was stopped is the echo of that. */
+  fail(error: unknown): void {
+    if (this.#ending !== null) return;
+    this.#failure = error;
+    this.#end('failed');
+  }
 
-  /** Settles with the promise, or with GONE as soon as the stream ends. */
-  const unlessGone = <T>(work: Promise<T>): Promise<T | typeof GONE> =>
-    new Promise((resolve, reject) => {
-      leave = () => resolve(GONE);
-      if (ending !== null) resolve(GONE);
-      work.then(resolve, reject);
+  #begin({ first, batches }: Tail): void {
+    this.#batches = batches;
+    this.#source = pulledFrom(batches);
+    if (this.#ending !== null) {
+      this.#stopProducer();
+      return;
+    }
+    this.#heartbeat = this.#options.clock.startTimer(HEARTBEAT_MS, this.#beat);
+    if (first.length > 0) this.item(first);
+    else this.#pull();
+  }
+
+  /** A loop, as the next batch may be there already: it comes while `pull` is running, and is written in its turn. */
+  #pull(): void {
+    if (this.#isPulling) return;
+    this.#isPulling = true;
+    while (!this.#isWaiting && this.#ending === null) {
+      this.#isWaiting = true;
+      this.#source?.pull(this);
+    }
+    this.#isPulling = false;
+  }
+
+  /** False when the reader is full: `drain` goes on (S2). */
+  #write(frames: readonly SseFrame[]): boolean {
+    const { response, clock } = this.#options;
+    this.#open();
+    if (frames.length === 0) return true;
+    this.#lastWriteMs = clock.monotonicMs();
+    if (response.write(bytesOf(frames))) return true;
+    response.once('drain', this.#onDrain);
+    this.#stalled = clock.startTimer(STALL_MAX_MS, () => {
+      this.#end('stalled');
+      response.destroy();
     });
+    return false;
+  }
 
-  const open = (): void => {
-    if (opened) return;
-    opened = true;
+  #open(): void {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    const { response, headers, onOpen } = this.#options;
     onOpen();
     if (response.destroyed) return;
     response.socket?.setNoDelay(true);
     response.writeHead(200, { ...headers, ...STREAM_HEADERS });
     response.flushHeaders();
-  };
+  }
 
-  const write = async (bytes: Buffer): Promise<void> => {
-    lastWriteMs = clock.monotonicMs();
-    if (response.write(bytes)) return;
-    const stalled = clock.startTimer(STALL_MAX_MS, () => {
-      end('stalled');
-      response.destroy();
-    });
-    await unlessGone(new Promise<void>((resolve) => response.once('drain', resolve)));
-    stalled.cancel();
-    lastWriteMs = clock.monotonicMs();
+  #end(how: Ending): void {
+    if (this.#ending !== null) return;
+    this.#ending = how;
+    this.#heartbeat?.cancel();
+    this.#stalled?.cancel();
+    this.#options.response.off('close', this.#onClose).off('drain', this.#onDrain);
+    this.#abort.abort(ENDED);
+    this.#stopProducer();
+    this.#over.resolve();
+  }
+
+  /** Not awaited: a producer that is slow to stop must not hold the response. The signal has told it already. */
+  #stopProducer(): void {
+    this.#batches
+      ?.return?.()
+      .catch((error) =>
+        this.#options.log.debug({ detail: errorText(error) }, 'event stream producer stopped badly'),
+      );
+  }
+
+  readonly #onClose = (): void => this.#end('reader_left');
+
+  readonly #onDrain = (): void => {
+    this.#stalled?.cancel();
+    this.#stalled = null;
+    this.#lastWriteMs = this.#options.clock.monotonicMs();
+    this.#isWaiting = false;
+    this.#pull();
   };
 
   /** One timer for the life of the stream, not one per batch. A reader that is behind is not silent, it is full. */
-  const beat = (): void => {
-    const silentMs = clock.monotonicMs() - lastWriteMs;
+  readonly #beat = (): void => {
+    const { response, clock } = this.#options;
+    const silentMs = clock.monotonicMs() - this.#lastWriteMs;
     if (silentMs >= HEARTBEAT_MS && !response.writableNeedDrain) {
-      open(); // S3
-      lastWriteMs = clock.monotonicMs();
+      this.#open(); // S3
+      this.#lastWriteMs = clock.monotonicMs();
       response.write(HEARTBEAT);
     }
-    const nextMs = HEARTBEAT_MS - (clock.monotonicMs() - lastWriteMs);
-    heartbeat = clock.startTimer(nextMs > 0 ? nextMs : HEARTBEAT_MS, beat);
-  };
-
-  const send = async (frames: readonly SseFrame[]): Promise<void> => {
-    open();
-    if (frames.length > 0) await write(Buffer.from(frameText(frames)));
-  };
-
-  const pump = async ({ first, batches }: Tail): Promise<void> => {
-    try {
-      if (first.length > 0) await send(first);
-      while (ending === null) {
-        const next = await unlessGone(batches.next());
-        if (next === GONE || next.done === true) return;
-        await send(next.value);
-      }
-    } finally {
-      // Not awaited: a producer that is slow to stop must not hold the response. The signal has told it already.
-      batches
-        .return?.()
-        .catch((error) => log.debug({ detail: errorText(error) }, 'event stream producer stopped badly'));
-    }
-  };
-
-  return {
-    close: () => end('closed'),
-    async tail(opening) {
-      try {
-        const tail = await opening(abort.signal);
-        if (ending === null) heartbeat = clock.startTimer(HEARTBEAT_MS, beat);
-        await pump(tail);
-        end('finished');
-      } catch (error) {
-        const wasOver = ending !== null;
-        end('failed');
-        if (!opened && !wasOver) throw error; // S3
-        // What an aborted producer throws is the echo of its being stopped.
-        if (!wasOver) response.write(frameText([failureFrame(error, log)]));
-      }
-      open();
-      if (!response.destroyed) response.end();
-      return ending ?? 'finished';
-    },
+    const nextMs = HEARTBEAT_MS - (clock.monotonicMs() - this.#lastWriteMs);
+    this.#heartbeat = clock.startTimer(nextMs > 0 ? nextMs : HEARTBEAT_MS, this.#beat);
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { expect, onTestFinished, test } from 'vitest';
 import { bind, bindStream } from '../../src/http/route.ts';
-import type { SseFrame } from '../../src/http/sse.ts';
+import type { SseFrame } from '../../src/http/sse-framing.ts';
 import { Fault } from '../../src/std/errors.ts';
 import { Type } from '../../src/std/schema.ts';
 import { actor } from '../../src/supervisor/actor.ts';

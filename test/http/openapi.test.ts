@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { bind, bindStream } from '../../src/http/route.ts';
 import { routeTable } from '../../src/http/routes/table.ts';
-import type { SseFrame } from '../../src/http/sse.ts';
+import type { SseFrame } from '../../src/http/sse-framing.ts';
 import { declareFaults } from '../../src/std/errors.ts';
 import { Type } from '../../src/std/schema.ts';
 import { call, protocol, stream } from '../../src/supervisor/protocol.ts';

@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { bindOpening, bindStream } from '../../src/http/route.ts';
-import { HEARTBEAT_MS, type SseFrame, STALL_MAX_MS } from '../../src/http/sse.ts';
+import { HEARTBEAT_MS, STALL_MAX_MS } from '../../src/http/sse.ts';
+import type { SseFrame } from '../../src/http/sse-framing.ts';
 import { Fault } from '../../src/std/errors.ts';
 import { Type } from '../../src/std/schema.ts';
 import { call, protocol, stream } from '../../src/supervisor/protocol.ts';

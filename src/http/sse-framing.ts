@@ -1,0 +1,35 @@
+// SseFraming: frames as the bytes of a text/event-stream.
+// S1 Framing to the byte: `id: N` (stored events only), `event: NAME`, `data: ONE-LINE-JSON`, a blank line.
+// S5 A batch that many readers are given is framed once: those who give it must not change it.
+
+export interface SseFrame {
+  /** The sequence number that a reader resumes after; absent for frames that are not stored. */
+  readonly seq?: number;
+  readonly event: string;
+  /** JSON text without a line break. */
+  readonly data: string;
+}
+
+export const HEARTBEAT = Buffer.from(': ping\n\n');
+
+/** As long as somebody holds the batch. */
+const framed = new WeakMap<readonly SseFrame[], Buffer>();
+
+export function bytesOf(frames: readonly SseFrame[]): Buffer {
+  const known = framed.get(frames);
+  if (known !== undefined) return known;
+  const bytes = Buffer.from(textOf(frames));
+  framed.set(frames, bytes);
+  return bytes;
+}
+
+function textOf(frames: readonly SseFrame[]): string {
+  let text = '';
+  for (const { seq, event, data } of frames) {
+    text +=
+      seq === undefined
+        ? `event: ${event}\ndata: ${data}\n\n`
+        : `id: ${seq}\nevent: ${event}\ndata: ${data}\n\n`;
+  }
+  return text;
+}
