@@ -193,8 +193,8 @@ export const runsActor = actor({
         startNext();
       },
       host_retiring: ({ address }) => directory.retireHost(address),
-      appended: ({ run_ids }) => {
-        for (const run_id of run_ids) readers.wake(run_id);
+      appended: ({ lastSeqs }) => {
+        for (const [runId, lastSeq] of lastSeqs) readers.wake(runId, lastSeq);
       },
       settled: endings.settled,
       drain: async ({ withinMs }) => {

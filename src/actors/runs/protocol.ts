@@ -282,8 +282,8 @@ export const runs = protocol('runs', {
   host_ready: call<{ readonly name: string; readonly address: Address }, void>(),
   /** The host's thread is being left: its runs may finish, new ones go elsewhere. */
   host_retiring: call<{ readonly address: Address }, void>(),
-  /** Events of these runs were committed: their readers may be woken (R2). Missing one is mended by the next. */
-  appended: tell<{ readonly run_ids: readonly string[] }>(),
+  /** Events of these runs were committed, up to these: readers may be woken (R2). Missing one is mended by the next. */
+  appended: tell<{ readonly lastSeqs: readonly (readonly [runId: string, lastSeq: number])[] }>(),
   /** The turn is over, its rows and events are saved. */
   settled: call<RunOutcome, void>(),
   /**

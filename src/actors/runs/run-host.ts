@@ -34,7 +34,7 @@ export const runHostActor = actor({
     await spawnCompletions(context, name, behaviour);
     const client = context.named(completions, clientName(name));
     const live = new Map<string, Ref<typeof run>>();
-    const announcer = new Announcer((run_ids) => context.tell(runs, 'appended', { run_ids }));
+    const announcer = new Announcer((lastSeqs) => context.tell(runs, 'appended', { lastSeqs }));
     const offeredTools = new OfferedTools();
     const { address } = context;
     await report(context, () => context.ask(runs, 'host_ready', { name, address }));

@@ -59,7 +59,7 @@ export const runActor = actor({
     const journal = new RunJournal(
       run_id,
       { append: (...entries) => patiently(context, () => store.journals.append(...entries)) },
-      () => announcer.appended(run_id),
+      (seq) => announcer.appended(run_id, seq),
       (error) => context.background(lost(context, run_id, error)),
       order.journaledSeq,
     );
