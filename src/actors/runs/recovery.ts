@@ -38,8 +38,9 @@ async function saveRows(
   try {
     await context.ask(conversations, 'append', { conversation_id, run_id, channel: CHANNEL_DEFAULT, rows });
   } catch (error) {
-    // Rows that are refused for good must not keep the run, or the next start, from being settled.
-    if (!isFault(error) || error.retryable) throw error;
+    // Rows that are refused for good must not keep the run, or the next start, from being settled. Rows whose answer this
+    // actor did not live to hear are for its successor.
+    if (!isFault(error) || error.retryable || context.signal.aborted) throw error;
     context.log.error({ run: run_id, error: error.message }, 'the rows of a lost run were refused');
   }
 }
