@@ -10,6 +10,9 @@ import {
   wordCount,
 } from './provider-double-script.ts';
 
+/** Under every thought. */
+export const DOUBLE_SIGNATURE = 'signed-by-the-double';
+
 export function anthropicSteps(reply: Reply, body: CompletionBody): Step[] {
   const steps: Step[] = [];
   const delayMs = reply.chunkDelayMs ?? 0;
@@ -49,7 +52,7 @@ export function anthropicSteps(reply: Reply, body: CompletionBody): Step[] {
         return;
     }
   };
-  const blockOf = (start: object, deltas: readonly object[]): void => {
+  const blockOf = (start: object, deltas: readonly object[], closing: readonly object[] = []): void => {
     send('content_block_start', { index: block, content_block: start });
     for (const delta of deltas) {
       applyFault();
@@ -57,6 +60,7 @@ export function anthropicSteps(reply: Reply, body: CompletionBody): Step[] {
       chunks += 1;
       atMs += delayMs;
     }
+    for (const delta of closing) send('content_block_delta', { index: block, delta });
     send('content_block_stop', { index: block });
     block += 1;
   };
@@ -81,6 +85,7 @@ export function anthropicSteps(reply: Reply, body: CompletionBody): Step[] {
     blockOf(
       { type: 'thinking', thinking: '', signature: '' },
       pieces.map((thinking) => ({ type: 'thinking_delta', thinking })),
+      [{ type: 'signature_delta', signature: DOUBLE_SIGNATURE }],
     );
   }
   if (textChunks(reply).length > 0) {

@@ -4,12 +4,19 @@
 
 import type { Anthropic } from '@anthropic-ai/sdk';
 import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
-import type { Adapter } from './adapter.ts';
+import { type Adapter, CALL_MS_MAX } from './adapter.ts';
 import { anthropicBody } from './anthropic-messages.ts';
 import { buildCompletion, type CompletionBuilder } from './completion-builder.ts';
 import { createEventDecoder } from './event-decoder.ts';
 import type { Connection, FinishReason } from './protocol.ts';
-import { faultOf, MalformedAnswer, ReportedError, UnfinishedAnswer } from './provider-failure.ts';
+import {
+  faultOf,
+  MalformedAnswer,
+  OverdueAnswer,
+  ReportedError,
+  UnfinishedAnswer,
+} from './provider-failure.ts';
+import { collectThoughts } from './signed-thoughts.ts';
 import { TOOL_CALLS_PER_ANSWER_MAX } from './tool-call-assembly.ts';
 import type { Transport } from './transport.ts';
 
@@ -50,24 +57,36 @@ export function createAnthropicAdapter(): Adapter {
     const { connection } = request;
     const builder = buildCompletion(random, request.price);
     const usage = createUsage();
+    const thoughts = collectThoughts();
+    const overdue = new AbortController();
+    const deadline = clock.startTimer(CALL_MS_MAX, () => overdue.abort());
+    const either = AbortSignal.any([signal, overdue.signal]);
     try {
       const client = await clientOf(connection, transport);
       if (signal.aborted) return;
-      const response = await client.messages.create(anthropicBody(request), { signal }).asResponse();
-      for await (const payloads of payloadsOf(response, signal)) {
-        for (const payload of payloads) readEvent(parseEvent(payload), builder, usage);
+      const answer = client.messages.create(anthropicBody(request), { signal: either });
+      for await (const payloads of payloadsOf(await answer.asResponse(), either)) {
+        for (const payload of payloads) {
+          const event = parseEvent(payload);
+          if (event.type !== 'error') thoughts.see(event);
+          readEvent(event, builder, usage);
+        }
         const deltas = builder.take();
         if (deltas.length > 0) yield deltas;
       }
       if (signal.aborted) return; // D2
       if (!builder.finished) throw new UnfinishedAnswer('no stop reason');
       builder.setUsage(usage.total());
+      builder.setThoughts(thoughts.thoughts());
       yield builder.end();
     } catch (error) {
       if (signal.aborted) return; // D2
       const rest = builder.take();
       if (rest.length > 0) yield rest;
-      throw faultOf(error, { connection, begun: builder.begun, nowMs: clock.nowMs() });
+      const cause = overdue.signal.aborted ? new OverdueAnswer(CALL_MS_MAX) : error; // D3
+      throw faultOf(cause, { connection, begun: builder.begun, nowMs: clock.nowMs() });
+    } finally {
+      deadline.cancel();
     }
   };
 }

@@ -3,9 +3,16 @@
 //    older models and compatible servers know no system turn.
 // N2 Turns alternate: what follows one another on the same side is one turn, tool results first, as the API asks.
 // N3 The first turn is the user's, and no turn and no text is empty.
+// N4 What the model thought before it called tools goes back in front of the calls.
 
-import type { MessageCreateParamsStreaming, MessageParam, Tool } from '@anthropic-ai/sdk/resources/messages';
-import type { CompletionRequest, ModelMessage } from './protocol.ts';
+import type {
+  MessageCreateParamsStreaming,
+  MessageParam,
+  TextBlockParam,
+  Tool,
+} from '@anthropic-ai/sdk/resources/messages';
+import { withCacheMarks } from './anthropic-caching.ts';
+import type { CompletionRequest, ModelMessage, SignedThought } from './protocol.ts';
 
 /** The API wants a limit where we may have none; every model of today can write this much. */
 const OUTPUT_TOKENS_DEFAULT = 4_096;
@@ -21,15 +28,23 @@ export function anthropicBody(request: CompletionRequest): MessageCreateParamsSt
   const opening = request.messages.findIndex((message) => message.role !== 'system');
   const prompt = request.messages.slice(0, opening === -1 ? undefined : opening);
   const conversation = opening === -1 ? [] : request.messages.slice(opening);
-  const system = prompt.map((message) => message.content).join('\n\n');
-  return {
+  const system = prompt.flatMap((message) => textBlocks(message.content));
+  return withCacheMarks({
     model: request.modelId,
     max_tokens: request.maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT,
     messages: turnsOf(conversation),
     stream: true,
-    ...(system === '' ? {} : { system }),
+    ...(system.length === 0 ? {} : { system }),
     ...(request.tools.length === 0 ? {} : { tools: request.tools.map(wireTool) }),
-  };
+    ...outputConfig(request),
+  });
+}
+
+/** The API knows schemas, and no "some JSON". */
+function outputConfig({ responseFormat }: CompletionRequest): Partial<MessageCreateParamsStreaming> {
+  if (responseFormat?.type !== 'json_schema') return {};
+  const { schema } = responseFormat.json_schema;
+  return { output_config: { format: { type: 'json_schema', schema: { ...schema } } } };
 }
 
 function turnsOf(messages: readonly ModelMessage[]): MessageParam[] {
@@ -58,6 +73,7 @@ function blocksOf(message: ModelMessage): Block[] {
       return [{ type: 'tool_result', tool_use_id: message.toolCallId, content: message.content }];
     case 'assistant':
       return [
+        ...(message.toolCalls?.[0]?.thoughts ?? []).map(thoughtBlock), // N4
         ...textBlocks(message.content),
         ...(message.toolCalls ?? []).map(
           (call): Block => ({ type: 'tool_use', id: call.id, name: call.name, input: call.arguments ?? {} }),
@@ -66,7 +82,13 @@ function blocksOf(message: ModelMessage): Block[] {
   }
 }
 
-function textBlocks(text: string): Block[] {
+function thoughtBlock(thought: SignedThought): Block {
+  return thought.kind === 'signed'
+    ? { type: 'thinking', thinking: thought.text, signature: thought.signature }
+    : { type: 'redacted_thinking', data: thought.data };
+}
+
+function textBlocks(text: string): TextBlockParam[] {
   return text.trim() === '' ? [] : [{ type: 'text', text }];
 }
 

@@ -5,7 +5,7 @@
 
 import type { RandomSource } from '../../std/ids.ts';
 import { pricedUsage, type ReportedUsage } from './pricing.ts';
-import type { CompletionDelta, CompletionUsage, FinishReason, Price } from './protocol.ts';
+import type { CompletionDelta, CompletionUsage, FinishReason, Price, SignedThought } from './protocol.ts';
 import { assembleToolCalls, type ToolCallFragment } from './tool-call-assembly.ts';
 
 export interface CompletionBuilder {
@@ -14,6 +14,8 @@ export interface CompletionBuilder {
   /** False when the answer has too many tool calls. */
   addToolFragment(fragment: ToolCallFragment): boolean;
   setUsage(usage: ReportedUsage): void;
+  /** They go out with the first tool call. */
+  setThoughts(thoughts: readonly SignedThought[]): void;
   /** What the provider gave as the reason for its end. */
   setFinish(reason: FinishReason): void;
   readonly begun: boolean;
@@ -32,6 +34,7 @@ export function buildCompletion(random: RandomSource, price: Price | null = null
   let begun = false;
   let usage: CompletionUsage | null = null;
   let finish: FinishReason | null = null;
+  let thoughts: readonly SignedThought[] = [];
 
   const put = (text: string): void => {
     if (text === '') return;
@@ -67,6 +70,9 @@ export function buildCompletion(random: RandomSource, price: Price | null = null
     setUsage(reported) {
       usage = pricedUsage(reported, price);
     },
+    setThoughts(signed) {
+      thoughts = signed;
+    },
     setFinish(reason) {
       finish = reason;
     },
@@ -79,7 +85,9 @@ export function buildCompletion(random: RandomSource, price: Price | null = null
     take,
     end() {
       stopThinking();
-      const calls = toolCalls.calls();
+      const calls = toolCalls
+        .calls()
+        .map((call, at) => (at === 0 && thoughts.length > 0 ? { ...call, thoughts } : call));
       if (calls.length > 0) gathered.push({ kind: 'tool_calls', calls }); // B2
       // Some providers say `stop` after tool calls; the calls themselves are what counts.
       const reason = calls.length > 0 && finish !== 'error' ? 'tool_calls' : (finish ?? 'stop');

@@ -100,7 +100,7 @@ function readModel(value: unknown): ListedModel | null {
       firstCount(entryOf(entry.top_provider), ['max_completion_tokens']) ??
       firstCount(entry, ['max_output_tokens', 'max_tokens']),
     supportsTools: parameters?.includes('tools') ?? tags?.includes('tool-use') ?? null,
-    supportsJson: parameters?.includes('response_format') ?? null,
+    supportsJson: parameters?.includes('response_format') ?? structuredOutputs(entry),
     inputModalities: listOf(architecture.input_modalities) ?? modalitiesOf(entry, tags),
     outputModalities: listOf(architecture.output_modalities),
     costPer1kInput: pricePer1k(pricing.prompt ?? pricing.input),
@@ -114,6 +114,11 @@ function modalitiesOf(entry: Entry, tags: readonly string[] | null): readonly st
   const image = entryOf(entryOf(entry.capabilities).image_input).supported;
   if (typeof image === 'boolean') return image ? ['text', 'image'] : ['text'];
   return tags?.includes('vision') ? ['text', 'image'] : null;
+}
+
+function structuredOutputs(entry: Entry): boolean | null {
+  const { supported } = entryOf(entryOf(entry.capabilities).structured_outputs);
+  return typeof supported === 'boolean' ? supported : null;
 }
 
 function entryOf(value: unknown): Entry {

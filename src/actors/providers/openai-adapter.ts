@@ -1,11 +1,17 @@
 // Chat-completions adapter: OpenAI, OpenRouter, the Vercel gateway, LM Studio and every endpoint that speaks their protocol.
 
-import type { Adapter } from './adapter.ts';
+import { type Adapter, CALL_MS_MAX } from './adapter.ts';
 import { buildCompletion, type CompletionBuilder } from './completion-builder.ts';
 import { isReasoningModel } from './model-families.ts';
 import type { ReportedUsage } from './pricing.ts';
 import type { CompletionRequest, Connection, FinishReason, ModelMessage, Sampling } from './protocol.ts';
-import { faultOf, MalformedAnswer, ReportedError, UnfinishedAnswer } from './provider-failure.ts';
+import {
+  faultOf,
+  MalformedAnswer,
+  OverdueAnswer,
+  ReportedError,
+  UnfinishedAnswer,
+} from './provider-failure.ts';
 import { TOOL_CALLS_PER_ANSWER_MAX } from './tool-call-assembly.ts';
 import type { EventStream } from './transport.ts';
 
@@ -17,6 +23,11 @@ export const completeWithOpenai: Adapter = async function* (request, { transport
   const builder = buildCompletion(random, request.price);
   const stream = transport.post(connection, '/chat/completions', headersOf(connection), bodyOf(request));
   const close = (): void => stream.close();
+  let isOverdue = false;
+  const deadline = clock.startTimer(CALL_MS_MAX, () => {
+    isOverdue = true;
+    close();
+  });
   signal.addEventListener('abort', close, { once: true });
   try {
     for (;;) {
@@ -39,8 +50,10 @@ export const completeWithOpenai: Adapter = async function* (request, { transport
     if (signal.aborted) return; // D2
     const rest = builder.take();
     if (rest.length > 0) yield rest;
-    throw faultOf(error, { connection, begun: builder.begun, nowMs: clock.nowMs() });
+    const cause = isOverdue ? new OverdueAnswer(CALL_MS_MAX) : error; // D3
+    throw faultOf(cause, { connection, begun: builder.begun, nowMs: clock.nowMs() });
   } finally {
+    deadline.cancel();
     signal.removeEventListener('abort', close);
     stream.close();
   }

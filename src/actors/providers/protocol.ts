@@ -91,6 +91,11 @@ export interface ModelQuestion {
   readonly failedProviders?: readonly string[];
 }
 
+/** What a model thought before it called tools: it goes back to its provider as it came, and means nothing to others. */
+export type SignedThought =
+  | { readonly kind: 'signed'; readonly text: string; readonly signature: string }
+  | { readonly kind: 'redacted'; readonly data: string };
+
 export interface ModelToolCall {
   readonly id: string;
   readonly name: string;
@@ -98,6 +103,8 @@ export interface ModelToolCall {
   readonly arguments: Readonly<Record<string, unknown>> | null;
   /** The text as the model sent it. */
   readonly argumentsText: string;
+  /** On the first call of an answer. */
+  readonly thoughts?: readonly SignedThought[];
 }
 
 export type ModelMessage =

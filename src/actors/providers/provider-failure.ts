@@ -45,6 +45,15 @@ export class HttpFailure extends Error {
 /** The stream ended, or was ended, before the provider had said that the answer was complete. */
 export class UnfinishedAnswer extends Error {}
 
+/** The answer was given up although it still went on. */
+export class OverdueAnswer extends Error {
+  readonly seconds: number;
+  constructor(deadlineMs: number) {
+    super('overdue');
+    this.seconds = Math.round(deadlineMs / 1000);
+  }
+}
+
 /** A part of the answer that makes no sense; `detail` is ours, never the provider's text. */
 export class MalformedAnswer extends Error {}
 
@@ -84,6 +93,11 @@ export function faultOf(error: unknown, context: FailureContext): Fault {
   }
   if (error instanceof MalformedAnswer) {
     return providerFaults.provider_malformed(`${who} sent an answer that makes no sense: ${error.message}`, {
+      retryable,
+    });
+  }
+  if (error instanceof OverdueAnswer) {
+    return providerFaults.provider_stalled(`${who} did not end its answer within ${error.seconds} s`, {
       retryable,
     });
   }

@@ -127,6 +127,29 @@ describe.each(APIS)('an answer of the %s API', (api) => {
   });
 });
 
+describe('a messages answer', () => {
+  test('counts what came from the cache and what went into it as input, and prices it so', async () => {
+    await using calls = await openModelCalls({
+      text: 'ok',
+      usage: {
+        input_tokens: 100,
+        cache_read_input_tokens: 2_000,
+        cache_creation_input_tokens: 300,
+        output_tokens: 10,
+      },
+    });
+    const price = { inputPer1k: 3, outputPer1k: 15, cacheReadPer1k: 0.3, cacheWritePer1k: 3.75 };
+    expect((await calls.ask('anthropic', { price })).usage).toEqual({
+      inputTokens: 2_400,
+      cacheReadTokens: 2_000,
+      cacheWriteTokens: 300,
+      outputTokens: 10,
+      reasoningTokens: 0,
+      cost: { usd: 0.3 + 0.6 + 1.125 + 0.15, source: 'estimate' },
+    });
+  });
+});
+
 describe('a chat-completions answer', () => {
   test('may name its reasoning in the other way', async () => {
     await using calls = await openModelCalls({ reasoning: 'hm', reasoningField: 'reasoning', text: 'yes' });
@@ -151,10 +174,15 @@ describe('a chat-completions answer', () => {
   test('reports reasoning tokens and what the provider billed', async () => {
     await using calls = await openModelCalls({
       text: 'ok',
-      usage: { completion_tokens_details: { reasoning_tokens: 12 }, cost: 0.00042 },
+      usage: {
+        completion_tokens_details: { reasoning_tokens: 12 },
+        prompt_tokens_details: { cached_tokens: 7 },
+        cost: 0.00042,
+      },
     });
     expect((await calls.ask('openai')).usage).toMatchObject({
       reasoningTokens: 12,
+      cacheReadTokens: 7,
       cost: { usd: 0.00042, source: 'provider' },
     });
   });

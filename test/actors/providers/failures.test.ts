@@ -1,7 +1,9 @@
 // What both adapters make of a provider's failures, over real HTTP.
 
 import { describe, expect, test } from 'vitest';
+import { CALL_MS_MAX } from '../../../src/actors/providers/adapter.ts';
 import { ANSWER_BYTES_MAX } from '../../../src/actors/providers/transport.ts';
+import { systemClock } from '../../../src/std/clock.ts';
 import { type Fault, isFault } from '../../../src/std/errors.ts';
 import { startProviderDouble } from '../../support/provider-double.ts';
 import { API_KEY, APIS, collect, failure, openModelCalls } from './model-calls.ts';
@@ -176,6 +178,35 @@ describe.each(APIS)('a failure of the %s API', (api) => {
       `${api} is not asked: 127.0.0.1 has a loopback address, which is not allowed here`,
     );
     expect(calls.double.requestCount).toBe(0);
+  });
+
+  test('an answer that goes on for too long is given up, and what has come is kept', async () => {
+    let giveUp = (): void => undefined;
+    const clock = {
+      ...systemClock,
+      startTimer(delayMs: number, fire: () => void) {
+        expect(delayMs).toBe(CALL_MS_MAX);
+        giveUp = fire;
+        return { cancel: () => undefined };
+      },
+    };
+    await using calls = await openModelCalls(
+      { text: ['on ', 'and on'], fault: { kind: 'stall', afterChunks: 1 } },
+      clock,
+    );
+    const outcome = failure(
+      (async function* () {
+        for await (const batch of calls.stream(api)) {
+          yield batch;
+          if (batch.some((delta) => delta.kind === 'text')) giveUp();
+        }
+      })(),
+    );
+    const { text, error } = await outcome;
+    expect(text).toBe('on ');
+    expect(error).toMatchObject({ code: 'provider_stalled', retryable: false });
+    expect((error as Fault).message).toBe(`${api} did not end its answer within 1800 s`);
+    expect(await (await calls.double.received(0)).ended).toBe('client_left');
   });
 
   test('an already aborted signal asks nobody', async () => {

@@ -12,7 +12,7 @@ import type {
   ModelToolCall,
 } from '../../../src/actors/providers/protocol.ts';
 import { openTransport } from '../../../src/actors/providers/transport.ts';
-import { systemClock } from '../../../src/std/clock.ts';
+import { type Clock, systemClock } from '../../../src/std/clock.ts';
 import { seededRandom } from '../../../src/std/ids.ts';
 import { type ProviderDouble, type Script, startProviderDouble } from '../../support/provider-double.ts';
 
@@ -49,7 +49,7 @@ const ADAPTERS: Readonly<Record<Api, Adapter>> = {
   anthropic: createAnthropicAdapter(),
 };
 
-export async function openModelCalls(script: Script): Promise<ModelCalls> {
+export async function openModelCalls(script: Script, clock: Clock = systemClock): Promise<ModelCalls> {
   const double = await startProviderDouble({ script });
   const transport = openTransport();
   const stream: ModelCalls['stream'] = (api, signal = new AbortController().signal, change = {}) => {
@@ -73,7 +73,7 @@ export async function openModelCalls(script: Script): Promise<ModelCalls> {
       maxOutputTokens: null,
       ...rest,
     };
-    const tools = { transport, clock: systemClock, random: seededRandom(1) };
+    const tools = { transport, clock, random: seededRandom(1) };
     return ADAPTERS[api](request, tools, signal);
   };
   return {

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { ModelMessage } from '../../../src/actors/providers/protocol.ts';
+import { DOUBLE_SIGNATURE } from '../../support/provider-double-anthropic.ts';
 import { openModelCalls } from './model-calls.ts';
 
 const TOOL = {
@@ -13,6 +14,14 @@ const TOOL = {
     required: ['conversation_id'],
   },
 };
+
+const FORMAT = {
+  type: 'json_schema',
+  json_schema: { name: 'answer', schema: { type: 'object', properties: { n: { type: 'integer' } } } },
+} as const;
+
+/** Up to here the messages API is to remember the request. */
+const MARK = { cache_control: { type: 'ephemeral' } };
 
 const CONVERSATION: readonly ModelMessage[] = [
   { role: 'system', content: 'You are Ada.' },
@@ -91,6 +100,25 @@ describe('a chat-completions request', () => {
     expect(local.headers).not.toHaveProperty('authorization');
   });
 
+  test('carries what differs from what every server takes for granted, and nothing else', async () => {
+    await using calls = await openModelCalls({ text: 'ok' });
+    await calls.ask('openai', { topP: 0.5, frequencyPenalty: 1, presencePenalty: -1 });
+    await calls.ask('openai', { topP: 1, frequencyPenalty: 0, presencePenalty: 0 });
+    await calls.ask('openai', { modelId: 'o3', topP: 0.5 });
+    const bodies = await Promise.all([0, 1, 2].map(async (n) => (await calls.double.received(n)).body));
+    expect(bodies[0]).toMatchObject({ top_p: 0.5, frequency_penalty: 1, presence_penalty: -1 });
+    for (const body of bodies.slice(1)) {
+      for (const name of ['top_p', 'frequency_penalty', 'presence_penalty'])
+        expect(body).not.toHaveProperty(name);
+    }
+  });
+
+  test('passes the format of the answer on as it is', async () => {
+    await using calls = await openModelCalls({ text: '{}' });
+    await calls.ask('openai', { responseFormat: FORMAT });
+    expect((await calls.double.received(0)).body.response_format).toEqual(FORMAT);
+  });
+
   test('to the aggregator names the site and asks for the bill', async () => {
     await using calls = await openModelCalls({ text: 'ok' });
     const headers = { 'http-referer': 'https://example.org', 'x-title': 'Troupe' };
@@ -118,10 +146,13 @@ describe('a messages request', () => {
       model: 'double-1',
       max_tokens: 100,
       stream: true,
-      system: 'You are Ada.\n\nBe brief.',
-      tools: [{ name: 'read_thread', description: 'Reads.', input_schema: TOOL.parameters }],
+      system: [
+        { type: 'text', text: 'You are Ada.' },
+        { type: 'text', text: 'Be brief.', ...MARK },
+      ],
+      tools: [{ name: 'read_thread', description: 'Reads.', input_schema: TOOL.parameters, ...MARK }],
       messages: [
-        { role: 'user', content: [{ type: 'text', text: 'Read it.' }] },
+        { role: 'user', content: [{ type: 'text', text: 'Read it.', ...MARK }] },
         {
           role: 'assistant',
           content: [
@@ -135,7 +166,7 @@ describe('a messages request', () => {
             { type: 'tool_result', tool_use_id: 'one', content: 'the thread' },
             { type: 'tool_result', tool_use_id: 'two', content: 'broken arguments' },
             { type: 'text', text: 'Hurry up.' },
-            { type: 'text', text: '<system>\nTwo rounds left.\n</system>' },
+            { type: 'text', text: '<system>\nTwo rounds left.\n</system>', ...MARK },
           ],
         },
       ],
@@ -155,5 +186,68 @@ describe('a messages request', () => {
     expect(body.max_tokens).toBe(4_096);
     expect(body).not.toHaveProperty('system');
     expect(body.messages?.map((message) => message.role)).toEqual(['user', 'assistant']);
+  });
+
+  test('marks at most four places, whatever the conversation', async () => {
+    await using calls = await openModelCalls({ text: 'ok' });
+    const turns = Array.from(
+      { length: 12 },
+      (_, n): ModelMessage =>
+        n % 2 === 0
+          ? { role: 'user', content: `question ${n}` }
+          : { role: 'assistant', content: `answer ${n}` },
+    );
+    await calls.ask('anthropic', {
+      messages: [...CONVERSATION.slice(0, 2), ...turns, ...turns],
+      tools: [TOOL, TOOL],
+    });
+    const text = JSON.stringify((await calls.double.received(0)).body);
+    expect(text.split('"cache_control"')).toHaveLength(5);
+  });
+
+  test('with one question and no tools marks the system prompt only', async () => {
+    await using calls = await openModelCalls({ text: 'ok' });
+    await calls.ask('anthropic', {
+      messages: [CONVERSATION[0], { role: 'user', content: 'Hi' }] as ModelMessage[],
+    });
+    const { body } = await calls.double.received(0);
+    expect(JSON.stringify(body.messages)).not.toContain('cache_control');
+    expect(JSON.stringify(body.system)).toContain('cache_control');
+  });
+
+  test('asks for a schema in its own words, and leaves out what the API does not know', async () => {
+    await using calls = await openModelCalls({ text: '{}' });
+    await calls.ask('anthropic', { responseFormat: FORMAT });
+    await calls.ask('anthropic', { responseFormat: { type: 'json_object' } });
+    const [schema, some] = [await calls.double.received(0), await calls.double.received(1)];
+    expect(schema.body.output_config).toEqual({
+      format: { type: 'json_schema', schema: FORMAT.json_schema.schema },
+    });
+    expect(some.body).not.toHaveProperty('output_config');
+  });
+
+  test('gives the thoughts back that led to a tool call, with their signature, in front of it', async () => {
+    await using calls = await openModelCalls([
+      { reasoning: 'I should read it.', toolCalls: [{ id: 'one', name: 'read_thread', arguments: {} }] },
+      { text: 'ok' },
+    ]);
+    const question: ModelMessage = { role: 'user', content: 'Read it.' };
+    const { calls: toolCalls, text } = await calls.ask('anthropic', { messages: [question], tools: [TOOL] });
+    expect(text).toBe('<think>I should read it.</think>');
+    await calls.ask('anthropic', {
+      messages: [
+        question,
+        { role: 'assistant', content: '', toolCalls },
+        { role: 'tool', toolCallId: 'one', name: 'read_thread', content: 'the thread' },
+      ],
+      tools: [TOOL],
+    });
+    expect((await calls.double.received(1)).body.messages?.[1]).toEqual({
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'I should read it.', signature: DOUBLE_SIGNATURE },
+        { type: 'tool_use', id: 'one', name: 'read_thread', input: {} },
+      ],
+    });
   });
 });
