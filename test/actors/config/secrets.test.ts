@@ -107,7 +107,7 @@ test('no secret comes out again', async () => {
     api_key: endpointCanary,
     headers: { 'x-team': headerCanary },
   };
-  await post('/api/providers/custom', endpoint);
+  expect(await post('/api/providers/custom', endpoint)).toBe(200);
 
   // Asked for, at every route; and sent, with nothing and with secrets where they do not belong, to those about them.
   const description = (await (await fetch(`${service.url}/api/openapi.json`)).json()) as Description;
