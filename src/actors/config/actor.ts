@@ -12,6 +12,7 @@ import { loadKey } from './key-file.ts';
 import { MANIFEST_VERSION, manifestOf } from './manifest.ts';
 import type { OperatorSettings } from './operator-file.ts';
 import { config, configFaults } from './protocol.ts';
+import { rolesOf } from './role-members.ts';
 import type { Setting } from './setting.ts';
 import { defaultSettings, SETTING_KEYS, type SettingKey, type Settings, settings } from './settings.ts';
 import { type LoadedSettings, type SettingsStore, settingsStore } from './store.ts';
@@ -60,6 +61,7 @@ export const configActor = actor({
           },
           version,
         ),
+      roles: () => rolesOf(loaded.effective),
       contextLimits: () => contextLimitsOf(loaded.effective),
       async updateContextLimits(limits) {
         let updated: readonly string[] = [];

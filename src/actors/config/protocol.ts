@@ -9,13 +9,7 @@ import { type TSchema, Type } from '../../std/schema.ts';
 import { call, protocol, stream } from '../../supervisor/protocol.ts';
 import type { SettingKey, Settings } from './settings.ts';
 
-export {
-  ROLE_NAMES,
-  ROLES,
-  roleMembers,
-  type SettingKey,
-  type Settings,
-} from './settings.ts';
+export type { SettingKey, Settings } from './settings.ts';
 
 export const configFaults = declareFaults({ config_invalid: 'invalid' });
 
@@ -65,6 +59,20 @@ const ManifestSection = Type.Object({
   help: Help,
 });
 
+const Role = Type.Object({ label: Type.String(), description: Type.String(), model: Type.String() });
+
+const RoleMember = Type.Object({
+  member: Type.String(),
+  label: Type.String(),
+  role: Type.String(),
+  kind: Type.String(),
+  source: Type.String({ description: 'The setting that it is.' }),
+  explicit: Type.String(),
+  role_model: Type.String(),
+  effective: Type.String(),
+  following: Type.Enum(['explicit', 'role', 'fallback']),
+});
+
 const ContextLimits = Type.Object({
   context_window: Type.Integer(),
   max_output_tokens: Type.Integer(),
@@ -96,6 +104,14 @@ export const config = protocol('config', {
       entries: Type.Array(ManifestEntry),
       sections: optional(Type.Array(ManifestSection)),
       errors: optional(Type.Record(Type.String(), Type.String())),
+    }),
+  }),
+  roles: call({
+    summary: 'The roles of models, and which model each task that follows one uses today.',
+    request: Type.Object({}),
+    reply: Type.Object({
+      roles: Type.Record(Type.String(), Role),
+      members: Type.Array(RoleMember),
     }),
   }),
   contextLimits: call({

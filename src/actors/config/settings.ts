@@ -15,8 +15,6 @@ import { thinkingSettings } from './declarations/thinking.ts';
 import { turnSettings } from './declarations/turns.ts';
 import type { RoleMembership, Setting } from './setting.ts';
 
-export { ROLE_NAMES, ROLES } from './roles.ts';
-
 export const settings = {
   ...providerSettings,
   ...modelSettings,

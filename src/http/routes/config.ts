@@ -7,6 +7,7 @@ export const configRoutes = [
   bind('GET', '/api/config', config, 'view'),
   bind('POST', '/api/config/update', config, 'update'),
   bind('GET', '/api/settings/manifest', config, 'manifest'),
+  bind('GET', '/api/models/roles', config, 'roles'),
   bind('GET', '/api/config/context-limits', config, 'contextLimits'),
   bind('POST', '/api/config/context-limits', config, 'updateContextLimits'),
 ];

@@ -2,9 +2,9 @@
 
 import { glob, readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { ROLE_NAMES, ROLES, roleMembers } from '../../../src/actors/config/protocol.ts';
+import { ROLE_NAMES, ROLES } from '../../../src/actors/config/roles.ts';
 import type { Setting } from '../../../src/actors/config/setting.ts';
-import { defaultSettings, SETTING_KEYS, settings } from '../../../src/actors/config/settings.ts';
+import { defaultSettings, roleMembers, SETTING_KEYS, settings } from '../../../src/actors/config/settings.ts';
 import { fits } from '../../../src/std/validation.ts';
 
 const declared: readonly (readonly [string, Setting])[] = SETTING_KEYS.map((key) => [key, settings[key]]);

@@ -1,0 +1,57 @@
+// Role members: which model each task behind the scenes uses today, and why. Pure.
+// M1 A value of its own wins; an empty one follows the role; a role without a model leaves it to the default model.
+// M2 On the wire "none" is an empty text.
+
+import type { ReplyFrom } from '../../supervisor/protocol.ts';
+import type { config } from './protocol.ts';
+import { ROLE_NAMES, ROLES, type RoleName } from './roles.ts';
+import { type RoleMember, roleMembers, type Settings } from './settings.ts';
+
+type RolesView = ReplyFrom<typeof config, 'roles'>;
+type MemberView = RolesView['members'][number];
+
+export function rolesOf(settings: Settings): RolesView {
+  const roles = ROLE_NAMES.map((role) => [role, { ...ROLES[role], model: modelOfRole(role, settings) }]);
+  return {
+    roles: Object.fromEntries(roles),
+    members: roleMembers.map((member) => memberOf(member, settings)),
+  };
+}
+
+function memberOf({ key, role, member, label }: RoleMember, settings: Settings): MemberView {
+  const explicit = String(settings[key] ?? '');
+  const roleModel = modelOfRole(role, settings);
+  return {
+    member,
+    label,
+    role,
+    kind: 'config',
+    source: key,
+    explicit,
+    role_model: roleModel,
+    ...choice(modelBehind(explicit, settings), roleModel, settings),
+  };
+}
+
+/** M1. */
+function choice(
+  explicit: string,
+  roleModel: string,
+  settings: Settings,
+): Pick<MemberView, 'effective' | 'following'> {
+  if (explicit !== '') return { effective: explicit, following: 'explicit' };
+  if (roleModel !== '') return { effective: roleModel, following: 'role' };
+  const fallback = modelBehind(settings['preferences.default_model'] ?? '', settings);
+  return { effective: fallback, following: 'fallback' };
+}
+
+/** Any reference may be `role:name`; one to a role that has no model, or that there is none, stands for nothing. */
+function modelBehind(reference: string, settings: Settings): string {
+  if (!reference.startsWith('role:')) return reference;
+  const role = ROLE_NAMES.find((name) => reference === `role:${name}`);
+  return role === undefined ? '' : modelOfRole(role, settings);
+}
+
+function modelOfRole(role: RoleName, settings: Settings): string {
+  return settings[`models.roles.${role}`];
+}
