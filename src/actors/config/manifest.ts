@@ -45,7 +45,8 @@ function entryOf(key: SettingKey, value: unknown, version: number): ManifestEntr
     type: setting.type,
     default: setting.default,
     value: setting.secret ? shownSecret(value) : value,
-    secret: setting.secret,
+    // A map that holds secrets is not one itself: a client would show it as a field for a password.
+    secret: setting.secret && setting.type === 'str',
     writable_via: setting.writer === 'client' ? UPDATE_ROUTE : null,
     ...(setting.membership === undefined
       ? {}

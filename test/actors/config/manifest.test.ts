@@ -74,7 +74,10 @@ test('a secret shows that it is set and nothing of itself, not its end either', 
   });
   expect(entry('providers.openai.api_key', shown)).toMatchObject({ secret: true, value: '***' });
   expect(entry('providers.anthropic.api_key', shown)).toMatchObject({ secret: true, value: '' });
-  expect(entry('providers.custom', shown)).toMatchObject({ value: { groq: { label: 'Groq' } } });
+  expect(entry('providers.custom', shown)).toMatchObject({
+    secret: false,
+    value: { groq: { label: 'Groq', api_key: '***cdef' } },
+  });
   expect(JSON.stringify(shown)).not.toContain('456789');
 });
 
