@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 test.skipIf(!canMountDisk())(
   'a disk that is full for a while costs no run, no event and no answer',
-  { timeout: 120_000 },
+  { timeout: 180_000 },
   async () => {
     await using folder = await temporaryFolder();
     await using service = await startService({
