@@ -179,6 +179,10 @@ function setUpConversations(context: ActorContext<typeof conversations>): Handle
       return { firstIndex: await saved(store.append(addition)) };
     },
 
+    holds({ conversation_id, run_id }) {
+      return { isHeld: isFileable(conversation_id) && store.holdsRun(conversation_id, run_id) };
+    },
+
     search_turns({ query = '', limit, conversation_id, roles }) {
       if (conversation_id !== undefined && !isFileable(conversation_id)) return { hits: [] };
       const hitsMax = Math.min(limit, SEARCH_LIMIT_MAX);

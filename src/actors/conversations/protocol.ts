@@ -213,6 +213,8 @@ export const conversations = protocol('conversations', {
     },
     { readonly firstIndex: number }
   >(),
+  /** Whether the rows of a run have been appended. */
+  holds: call<{ readonly conversation_id: string; readonly run_id: string }, { readonly isHeld: boolean }>(),
   /** BM25 over user and assistant turns, best first; without a query the newest user turns. */
   search_turns: call<
     {

@@ -46,6 +46,8 @@ export interface ConversationStore {
   page(request: PageRequest): Page;
   /** C1, C2. Creates the conversation when it is new; answers the index of the first row. */
   append(addition: Addition): Promise<number>;
+  /** S3. Whether that run has appended to the conversation as it is. */
+  holdsRun(conversationId: string, runId: string): boolean;
   /** False when there is no such conversation. */
   changeMeta(conversationId: string, change: MetaChange): Promise<boolean>;
   memory(conversationId: string): WorkingMemory;
@@ -123,6 +125,11 @@ export function openConversationStore(storage: Storage): ConversationStore {
         record: value,
       }));
       return { entries, total };
+    },
+
+    holdsRun(conversationId, runId) {
+      const record = records.get(conversationId);
+      return record !== undefined && runs.has([conversationId, record.generation, runId]);
     },
 
     append({ conversationId, runId, channel, rows }) {

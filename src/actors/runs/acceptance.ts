@@ -63,7 +63,7 @@ export function acceptanceOf(desk: Desk, startNext: () => void): Acceptance {
     }
     const prelude = new Prelude(runId, store.journals, () => readers.wake(runId), NOTHING_SAID);
     // Before the record is written: whoever asks for the run from now on finds it.
-    directory.put({ runId, sessionId, userId, origin, where: { at: 'desk', prelude } });
+    directory.put({ runId, sessionId, userId, origin, where: { at: 'desk', prelude, isCounted: false } });
     admission.add({ runId, userId, conversation: sessionId });
     const nowMs = context.clock.nowMs();
     try {

@@ -1,6 +1,7 @@
 // Runs: the directory actor. Lets runs in, starts, follows, lists, steers, cancels and settles them; runs none itself.
 // Promises R1 to R6 stand in protocol.ts. What lives where: who may begin in admission.ts, the ways in, on and out in
-// acceptance.ts, starting.ts and endings.ts, settling of lost runs in settlement.ts (decision) and recovery.ts (effect).
+// acceptance.ts, starting.ts and endings.ts; what becomes of lost runs is decided in resumption.ts and settlement.ts, and done
+// by recovery.ts and resuming.ts.
 
 import { type Fault, isFault } from '../../std/errors.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
@@ -27,7 +28,8 @@ import {
   STOP_GRACE_MS,
 } from './protocol.ts';
 import { Readers } from './readers.ts';
-import { type LostEnd, recoverRun, storedOutcome } from './recovery.ts';
+import { type LostEnd, noteCancelled, settleRun, storedOutcome } from './recovery.ts';
+import { resumingOf } from './resuming.ts';
 import { EphemeralSessions } from './sessions.ts';
 import { startingOf } from './starting.ts';
 import { steerRun } from './steer-run.ts';
@@ -37,8 +39,6 @@ import { entryOf } from './view.ts';
 import '../services.ts';
 
 const EXPIRY_INTERVAL_MS = 60_000;
-/** Recoveries at once: enough to fill a commit, few enough to keep the edge thread responsive. */
-const RECOVERIES_AT_ONCE = 64;
 /** The settings are followed anew, when their owner was lost, after so long. */
 const FOLLOW_RETRY_MS = 1_000;
 /** Nobody begins before the limits are read. */
@@ -68,28 +68,34 @@ export const runsActor = actor({
     const noteIdle = (): void => {
       if (isIdle()) onIdle?.();
     };
-    const endings = endingsOf(desk, ({ status }) => {
-      activity = { status: status === 'done' ? 'complete' : status, task: null };
+    const endings = endingsOf(desk, (outcome) => {
+      if (outcome !== null) activity = activityAfter(outcome);
       startNext();
       noteIdle();
     });
-    const { startNext } = startingOf(desk, endings.lose, noteIdle);
+    const starting = startingOf(desk, endings.lose, noteIdle);
+    const { startNext } = starting;
     const acceptance = acceptanceOf(desk, startNext);
 
-    await recoverAll(context, store);
     const sweep = (): void => {
       context.pipe(sweepExpired(context, store), () => context.after('expiry', EXPIRY_INTERVAL_MS, sweep));
     };
     sweep();
-    await acceptance.readLimits();
-    context.background(followLimits());
+    let isResumeAllowed = (await acceptance.readLimits())['runs.resume_on_boot'];
+    const resuming = resumingOf(desk, endings, starting, () => isResumeAllowed);
+    await resuming.recoverAll();
+    context.background(followSettings());
 
     /** A higher limit is felt at once, by those that wait already. */
-    async function followLimits(): Promise<void> {
+    async function followSettings(): Promise<void> {
       while (!context.signal.aborted) {
         try {
           for await (const keys of context.stream(config, 'changes', {})) {
-            if (keys.some((key) => key.startsWith('runs.'))) context.pipe(acceptance.readLimits(), startNext);
+            if (!keys.some((key) => key.startsWith('runs.'))) continue;
+            context.pipe(acceptance.readLimits(), (settings) => {
+              isResumeAllowed = settings['runs.resume_on_boot'];
+              startNext();
+            });
           }
         } catch (error) {
           if (!isFault(error)) throw error;
@@ -159,12 +165,15 @@ export const runsActor = actor({
         const run = directory.find(run_id);
         if (run === undefined) {
           // Nobody runs it: settled here and now.
-          const status = await recoverRun(context, store, record, { status: 'cancelled' });
+          const { status } = await settleRun(context, store, record, { status: 'cancelled' });
           readers.wake(run_id);
           return { run_id, cancel_requested: true, status };
         }
         if (run.where.at === 'desk') endings.endUnbegun(run, { status: 'cancelled' });
-        else context.refTo(runHost, run.where.host).tell('cancel', { run_id, cause: 'cancelled' });
+        else {
+          context.refTo(runHost, run.where.host).tell('cancel', { run_id, cause: 'cancelled' });
+          await noteCancelled(context, store, run_id);
+        }
         return { run_id, cancel_requested: true, status: record.status };
       },
       steer: async ({ run_id, message, user_id }) => {
@@ -188,7 +197,9 @@ export const runsActor = actor({
       host_ready: ({ name, address }) => {
         directory.addHost(name, address);
         context.watch(address, () => {
-          for (const run of directory.loseHost(address)) endings.lose(run, lostHost(name));
+          context.background(
+            resuming.takeUpAll(directory.loseHost(address), `The run host ${name} was lost`),
+          );
         });
         startNext();
       },
@@ -197,6 +208,12 @@ export const runsActor = actor({
         for (const [runId, lastSeq] of lastSeqs) readers.wake(runId, lastSeq);
       },
       settled: endings.settled,
+      left: ({ run_id }) => {
+        const run = directory.find(run_id);
+        if (run === undefined) return;
+        if (admission.isClosed) endings.leave(run);
+        else context.background(resuming.takeUpAll([run], 'The run was stopped'));
+      },
       drain: async ({ withinMs }) => {
         admission.close();
         for (const run of directory.all()) {
@@ -205,9 +222,10 @@ export const runsActor = actor({
           if (isAccepted) endings.endUnbegun(run, STOPPED, STOPPED_ERROR);
         }
         await idle(withinMs);
-        for (const { runId, where } of directory.all()) {
+        for (const { runId, origin, where } of directory.all()) {
           if (where.at === 'host') {
-            context.refTo(runHost, where.host).tell('cancel', { run_id: runId, cause: 'service_stopped' });
+            const cause = isResumeAllowed && origin !== 'chat' ? 'suspended' : 'service_stopped';
+            context.refTo(runHost, where.host).tell('cancel', { run_id: runId, cause });
           }
         }
         await idle(STOP_GRACE_MS);
@@ -226,19 +244,8 @@ export const runsActor = actor({
 const STOPPED: LostEnd = { status: 'failed', reason: 'The service was stopped' };
 const STOPPED_ERROR: RunError = { code: 'service_stopped', message: 'The service was stopped' };
 
-/** R5: what the last process left running. */
-async function recoverAll(context: ActorContext, store: ReturnType<typeof openRunStore>): Promise<void> {
-  const end: LostEnd = { status: 'failed', reason: 'The service was restarted while the run was under way' };
-  const lost = Array.from(
-    store.records.by('byStatus', { start: ['running'], end: ['running', Number.MAX_SAFE_INTEGER] }),
-    ({ value }) => value,
-  );
-  for (let from = 0; from < lost.length; from += RECOVERIES_AT_ONCE) {
-    const batch = lost.slice(from, from + RECOVERIES_AT_ONCE);
-    await Promise.all(batch.map((record) => recoverRun(context, store, record, end)));
-  }
-  if (lost.length > 0)
-    context.log.warn({ runs: lost.length }, 'settled runs that the last process left unfinished');
+function activityAfter({ status }: RunOutcome): AgentActivity {
+  return { status: status === 'done' ? 'complete' : status, task: null };
 }
 
 function replyOf({ status, reply, error }: RunOutcome): ChatReply {
@@ -261,8 +268,4 @@ function failureOf({ code, message }: RunError): Fault {
 
 async function* runMissing(run_id: string): AsyncGenerator<readonly RunFrame[]> {
   yield [{ event: 'run_missing', data: JSON.stringify({ run_id, reason: 'unknown' }) }];
-}
-
-function lostHost(name: string): string {
-  return `The run host ${name} was lost`;
 }

@@ -7,7 +7,12 @@ import type { RunOrigin } from './protocol.ts';
 
 /** Not begun: what is said to it is said here. Or begun: its host knows more. */
 export type Whereabouts =
-  | { readonly at: 'desk'; readonly prelude: Prelude }
+  | {
+      readonly at: 'desk';
+      readonly prelude: Prelude;
+      /** It was lost before: that it begins again is counted. */
+      readonly isCounted: boolean;
+    }
   | { readonly at: 'host'; readonly host: Address };
 
 export interface LiveRun {
@@ -89,6 +94,11 @@ export class Directory {
     if (run === undefined || this.#settling.has(runId)) return undefined;
     this.#settling.add(runId);
     return run;
+  }
+
+  /** It goes on after all. */
+  endSettling(runId: string): void {
+    this.#settling.delete(runId);
   }
 
   isSettling(runId: string): boolean {

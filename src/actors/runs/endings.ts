@@ -6,7 +6,9 @@ import { isFault } from '../../std/errors.ts';
 import type { Desk } from './desk.ts';
 import type { LiveRun } from './directory.ts';
 import type { RunOutcome } from './protocol.ts';
-import { type LostEnd, recoverRun, settleRecord, storedOutcome } from './recovery.ts';
+import { type Loss, type LostEnd, settleRecord, settleRun, type TakenUp, takeUp } from './recovery.ts';
+import type { Starting } from './starting.ts';
+import type { RunRecord } from './store.ts';
 
 /** A settlement that could not be saved (a full disk, an owner that restarts) is tried again after so long. */
 const SETTLE_RETRY_MS = 1_000;
@@ -14,23 +16,42 @@ const SETTLE_RETRY_MS = 1_000;
 export interface Endings {
   /** Its host says how it ended; its rows and events are saved. */
   settled(outcome: RunOutcome): void;
-  /** Nobody runs it any more. */
+  /** Nobody runs it any more: it begins anew, or is settled. `onTried` is called when one of them was done, or is put off. */
+  takeUp(run: LiveRun, loss: Loss, beginAnew: Starting['beginAnew'], onTried: () => void): void;
+  /** The next start goes on with it. */
+  leave(run: LiveRun): void;
+  /** Nobody runs it any more, and nobody shall. */
   lose(run: LiveRun, reason: string): void;
   /** Ends a run that has not begun. `error`: what those who wait for it are told, if it is not what the journal says. */
   endUnbegun(run: LiveRun, end: LostEnd, error?: RunOutcome['error']): void;
 }
 
-/** `onGone` is called when a run is settled and out of the directory. */
-export function endingsOf(desk: Desk, onGone: (outcome: RunOutcome) => void): Endings {
+/** `onGone` is called when a run is out of the directory: settled, or left. */
+export function endingsOf(desk: Desk, onGone: (outcome: RunOutcome | null) => void): Endings {
   const { context, store, admission, directory, readers, outcomes } = desk;
 
-  const settle = (runId: string, save: () => Promise<RunOutcome>): void => {
-    context.pipe(save(), finish, (error) => {
-      if (!isFault(error) || !error.retryable) throw error;
-      context.log.warn({ run: runId, error: error.message }, 'a run is not settled yet');
-      context.after(`settle ${runId}`, SETTLE_RETRY_MS, () => settle(runId, save));
-    });
+  const untilDone = <T>(
+    runId: string,
+    work: () => Promise<T>,
+    onDone: (done: T) => void,
+    onTried = (): void => {},
+  ): void => {
+    const tried = (then: () => void): void => {
+      then();
+      onTried();
+    };
+    context.pipe(
+      work(),
+      (done) => tried(() => onDone(done)),
+      (error) => {
+        if (!isFault(error) || !error.retryable) throw error;
+        context.log.warn({ run: runId, error: error.message }, 'a run is not settled yet');
+        tried(() => context.after(`settle ${runId}`, SETTLE_RETRY_MS, () => untilDone(runId, work, onDone)));
+      },
+    );
   };
+
+  const settle = (runId: string, save: () => Promise<RunOutcome>): void => untilDone(runId, save, finish);
 
   const finish = (outcome: RunOutcome): void => {
     directory.remove(outcome.run_id);
@@ -40,11 +61,8 @@ export function endingsOf(desk: Desk, onGone: (outcome: RunOutcome) => void): En
     onGone(outcome);
   };
 
-  const recover = async (runId: string, end: LostEnd): Promise<RunOutcome> => {
-    const record = present(store.records.get(runId), 'the record of an accepted run');
-    const status = await recoverRun(context, store, record, end);
-    return storedOutcome(store, record, status);
-  };
+  const recordOf = (runId: string): RunRecord =>
+    present(store.records.get(runId), 'the record of an accepted run');
 
   return {
     settled(outcome) {
@@ -56,9 +74,33 @@ export function endingsOf(desk: Desk, onGone: (outcome: RunOutcome) => void): En
         return outcome;
       });
     },
+    takeUp(run, loss, beginAnew, onTried) {
+      const { runId } = run;
+      if (directory.beginSettling(runId) === undefined) {
+        onTried();
+        return;
+      }
+      const work = (): Promise<TakenUp> => takeUp(context, store, recordOf(runId), loss);
+      const onDone = (taken: TakenUp): void => {
+        if (taken.kind === 'settled') finish(taken.outcome);
+        // Its user has cancelled it meanwhile.
+        else if (recordOf(runId).isCancelled) untilDone(runId, work, onDone);
+        else {
+          directory.endSettling(runId);
+          beginAnew(run, taken.before, taken.isCounted);
+        }
+      };
+      untilDone(runId, work, onDone, onTried);
+    },
+    leave({ runId }) {
+      directory.remove(runId);
+      admission.leave(runId);
+      readers.wake(runId);
+      onGone(null);
+    },
     lose({ runId }, reason) {
       if (directory.beginSettling(runId) === undefined) return;
-      settle(runId, () => recover(runId, { status: 'failed', reason }));
+      settle(runId, () => settleRun(context, store, recordOf(runId), { status: 'failed', reason }));
     },
     endUnbegun(run, end, error) {
       const { runId, where } = run;
@@ -68,7 +110,7 @@ export function endingsOf(desk: Desk, onGone: (outcome: RunOutcome) => void): En
       prelude.close();
       settle(runId, async () => {
         await prelude.written();
-        const outcome = await recover(runId, end);
+        const outcome = await settleRun(context, store, recordOf(runId), end);
         return error === undefined ? outcome : { ...outcome, error };
       });
     },

@@ -168,8 +168,11 @@ export interface RunOutcome {
   readonly error: RunError | null;
 }
 
-/** Why a turn is ended before it is done. */
-export type StopCause = 'cancelled' | 'service_stopped';
+/**
+ * Why a turn is ended before it is done. `suspended`: it is left to be resumed if it is between its steps, and ended like
+ * `service_stopped` if it is not.
+ */
+export type StopCause = 'cancelled' | 'service_stopped' | 'suspended';
 
 export interface RunError {
   readonly code: string;
@@ -286,6 +289,8 @@ export const runs = protocol('runs', {
   appended: tell<{ readonly lastSeqs: readonly (readonly [runId: string, lastSeq: number])[] }>(),
   /** The turn is over, its rows and events are saved. */
   settled: call<RunOutcome, void>(),
+  /** The run was stopped between its steps: all it said is saved, and it can be resumed. */
+  left: call<{ readonly run_id: string }, void>(),
   /**
    * Admits no more runs and answers when none is live. Those that are live after `withinMs` are stopped: their readers hear
    * why. What is not settled STOP_GRACE_MS later either is left to the next start.

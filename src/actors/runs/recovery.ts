@@ -1,33 +1,82 @@
-// Recovery: settles runs that nobody runs any more, in the store: rows, last events, record (R5).
+// Recovery: takes up runs that nobody runs any more. Each is resumed, or settled in the store: rows, last events, record (R5).
+// What is to be done is decided in resumption.ts and settlement.ts; this does it.
 // Repeatable: rows are idempotent by run, events are appended only where they are missing, a settled record is left alone.
 
 import { isFault } from '../../std/errors.ts';
 import type { ActorContext } from '../../supervisor/actor.ts';
 import { conversations, type NewRow } from '../conversations/protocol.ts';
+import type { HandOver } from './prelude.ts';
 import type { RunOutcome, RunStatus } from './protocol.ts';
+import { fateOf, type LostRunFacts, pendingSteers } from './resumption.ts';
 import { type LostRun, outcomeOf, settleLostRun } from './settlement.ts';
+import { lastStepSeq } from './steps.ts';
 import { type RunRecord, type RunStore, readEvents } from './store.ts';
 
 const CHANNEL_DEFAULT = '_default';
 
 export type LostEnd = LostRun['end'];
 
-/** Settles one run; answers its final status. @throws a retryable fault when something of it could not be saved yet */
-export async function recoverRun(
+/** What befell a run, and what may be done about it. */
+export interface Loss extends Pick<LostRunFacts, 'isResumeAllowed' | 'isMemoryLost'> {
+  /** A sentence without its stop: "The service was restarted". */
+  readonly what: string;
+}
+
+export type TakenUp =
+  | { readonly kind: 'settled'; readonly outcome: RunOutcome }
+  /** It may begin again, and goes on from there. */
+  | { readonly kind: 'resumed'; readonly before: HandOver; readonly isCounted: boolean };
+
+/** Settles the run, or says how it is to be resumed. @throws a retryable fault when it could not be settled yet */
+export async function takeUp(
+  context: ActorContext,
+  store: RunStore,
+  record: RunRecord,
+  { what, ...allowed }: Loss,
+): Promise<TakenUp> {
+  const { run_id, createdAtMs } = record;
+  const stepSeq = lastStepSeq(store.steps, run_id);
+  const behind = readEvents(store, run_id, stepSeq);
+  const isStored = await holdsRows(context, record);
+  const fate = fateOf({ record, behind, isStored, ...allowed });
+  switch (fate.kind) {
+    case 'resumed': {
+      const before = { journaledSeq: stepSeq + behind.length, steers: pendingSteers(behind, createdAtMs) };
+      return { kind: 'resumed', before, isCounted: fate.isCounted };
+    }
+    case 'cancelled':
+      return { kind: 'settled', outcome: await settleRun(context, store, record, { status: 'cancelled' }) };
+    case 'finished':
+    case 'settled': {
+      const reason = fate.kind === 'settled' ? what + fate.why : what;
+      const end = { status: 'failed', reason } as const;
+      return { kind: 'settled', outcome: await settleRun(context, store, record, end) };
+    }
+  }
+}
+
+/** Settles a run from its journal. @throws a retryable fault when something of it could not be saved yet */
+export async function settleRun(
   context: ActorContext,
   store: RunStore,
   record: RunRecord,
   end: LostEnd,
-): Promise<Exclude<RunStatus, 'running'>> {
+): Promise<RunOutcome> {
   const { run_id } = record;
   const events = readEvents(store, run_id, 0);
-  const settlement = settleLostRun({ record, events, end, nowMs: context.clock.nowMs() });
-  if (settlement.rows !== null) await saveRows(context, record, settlement.rows);
-  if (settlement.lastEvents.length > 0) {
-    await store.journals.append(run_id, events.length + 1, settlement.lastEvents);
-  }
-  await settleRecord(context, store, run_id, settlement.status);
-  return settlement.status;
+  const { rows, lastEvents, status } = settleLostRun({ record, events, end, nowMs: context.clock.nowMs() });
+  if (rows !== null) await saveRows(context, record, rows);
+  if (lastEvents.length > 0) await store.journals.append(run_id, events.length + 1, lastEvents);
+  await settleRecord(context, store, run_id, status);
+  return outcomeOf(record, status, [...events, ...lastEvents]);
+}
+
+async function holdsRows(
+  context: ActorContext,
+  { run_id, session_id: conversation_id, request }: RunRecord,
+): Promise<boolean> {
+  if (request.use_memory === false) return false;
+  return (await context.ask(conversations, 'holds', { conversation_id, run_id })).isHeld;
 }
 
 async function saveRows(
@@ -55,13 +104,32 @@ export async function settleRecord(
   runId: string,
   status: Exclude<RunStatus, 'running'>,
 ): Promise<void> {
-  await context.services.storage.write('committed', (tx) => {
-    const record = tx.get(store.records, runId);
-    if (record?.status !== 'running') return;
-    tx.put(store.records, runId, { ...record, status, updatedAtMs: context.clock.nowMs() });
-  });
+  const updatedAtMs = context.clock.nowMs();
+  await changeRunning(context, store, runId, (record) => ({ ...record, status, updatedAtMs }));
   await store.steps.expire(runId);
   await store.journals.seal(runId);
+}
+
+/** Durable before the run begins again: one that its host dies of must not be resumed for ever. */
+export function countResume(context: ActorContext, store: RunStore, runId: string): Promise<void> {
+  return changeRunning(context, store, runId, (record) => ({ ...record, resumes: record.resumes + 1 }));
+}
+
+/** Whoever takes the run up, should its host be lost now, ends it. */
+export function noteCancelled(context: ActorContext, store: RunStore, runId: string): Promise<void> {
+  return changeRunning(context, store, runId, (record) => ({ ...record, isCancelled: true }));
+}
+
+function changeRunning(
+  context: ActorContext,
+  store: RunStore,
+  runId: string,
+  change: (record: RunRecord) => RunRecord,
+): Promise<void> {
+  return context.services.storage.write('committed', (tx) => {
+    const record = tx.get(store.records, runId);
+    if (record?.status === 'running') tx.put(store.records, runId, change(record));
+  });
 }
 
 /** How a run that is settled ended, from its journal. */

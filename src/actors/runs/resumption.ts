@@ -13,29 +13,34 @@ import type { TranscriptGain } from './transcript.ts';
 import type { UsageCounts } from './usage.ts';
 
 export interface LostRunFacts {
-  readonly record: Pick<RunRecord, 'origin' | 'resumes' | 'request'>;
+  readonly record: Pick<RunRecord, 'origin' | 'resumes' | 'request' | 'isCancelled'>;
   /** The events behind the last step; all of them when there is none. */
   readonly behind: readonly JournaledEvent[];
   /** The setting `runs.resume_on_boot`. */
   readonly isResumeAllowed: boolean;
   /** Earlier turns of conversations that are not stored went with whoever ran the run. */
   readonly isMemoryLost: boolean;
+  /** Its rows are in the conversation: it was about to say how it ended. */
+  readonly isStored: boolean;
 }
 
 export type Fate =
   | { readonly kind: 'resumed' /** N3. */; readonly isCounted: boolean }
   /** Its journal says how it ended. */
   | { readonly kind: 'finished' }
+  | { readonly kind: 'cancelled' }
   /** `why` goes on behind a sentence like "The service was restarted". */
   | { readonly kind: 'settled'; readonly why: string };
 
-export function fateOf({ record, behind, isResumeAllowed, isMemoryLost }: LostRunFacts): Fate {
+export function fateOf({ record, behind, isResumeAllowed, isMemoryLost, isStored }: LostRunFacts): Fate {
   const said = (name: keyof RunEvents): number => behind.filter(([event]) => event === name).length;
   if (said('done') + said('error') + said('close') > 0) return { kind: 'finished' };
+  if (record.isCancelled) return { kind: 'cancelled' };
   if (said('tool_call') > said('tool_result')) {
     return { kind: 'settled', why: ' while a tool call was in flight, which is not repeated' };
   }
   if (!behind.every(isQuiet)) return { kind: 'settled', why: ' while the answer was under way' };
+  if (isStored) return { kind: 'settled', why: ' while the end of the answer was being saved' };
   if (record.origin === 'chat') return { kind: 'settled', why: '; a blocking chat is not resumed' };
   if (!isResumeAllowed) return { kind: 'settled', why: ', and runs.resume_on_boot is off' };
   if (isMemoryLost && record.request.use_memory === false && record.request.session_id) {

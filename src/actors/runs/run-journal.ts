@@ -6,7 +6,7 @@
 //    fails for now is not this file's business: see patience.ts.)
 
 import type { Journals } from '../../storage/contract.ts';
-import type { JournaledEvent, RunEvents, Say } from './events.ts';
+import { isQuiet, type JournaledEvent, type RunEvents, type Say } from './events.ts';
 
 const PENDING_CHARS_MAX = 1_000_000;
 
@@ -17,6 +17,7 @@ export class RunJournal {
   readonly #onFailed: (error: unknown) => void;
   #seqSaid: number;
   #seqPublished: number;
+  #seqShown = 0;
   #pending: JournaledEvent[] = [];
   #pendingChars = 0;
   /** The commit that is under way. */
@@ -54,6 +55,11 @@ export class RunJournal {
     return this.#commit === null;
   }
 
+  /** The number of the last event that was not quiet; 0 when this writer said none. */
+  get seqShown(): number {
+    return this.#seqShown;
+  }
+
   get hasRoom(): boolean {
     return this.#pendingChars < PENDING_CHARS_MAX;
   }
@@ -78,6 +84,7 @@ export class RunJournal {
     if (this.#hasFailed) return; // J4
     const data = JSON.stringify(payload);
     this.#seqSaid += 1;
+    if (!isQuiet([event, data])) this.#seqShown = this.#seqSaid;
     this.#pending.push([event, data]);
     this.#pendingChars += data.length;
     this.#commit ??= this.#commitPending();

@@ -1,7 +1,7 @@
 // Run: the actor of one turn, on a run host. It takes cancels and steers while the turn goes on, and reports its end.
 // V1 The turn is background work: the mailbox is always free for a cancel.
 // V2 A turn that fails on a bug crashes this actor; the directory then settles the run from its journal.
-// V3 When the service stops, the turn is stopped like a cancelled one, and fails with that reason.
+// V3 When this actor is stopped, its turn is left to be resumed if it is between its steps; else it fails with that reason.
 // V4 A run has one way to begin: from what its journal and its steps hold already. For most that is nothing.
 
 import { isFault } from '../../std/errors.ts';
@@ -75,7 +75,11 @@ export const runActor = actor({
       startedMonotonicMs: clock.monotonicMs() - Math.max(0, clock.nowMs() - startedAtMs),
       journal,
       say: journal.say,
-      steps: new StepLog(run_id, store.steps, steps),
+      steps: new StepLog(
+        run_id,
+        { append: (...entries) => patiently(context, () => store.steps.append(...entries)) },
+        steps,
+      ),
       steering,
       transcript,
       usage: new UsageTotals(resumption.usage),
@@ -86,12 +90,14 @@ export const runActor = actor({
     const turn = runTurn(scope).then(async (outcome) => {
       await journal.flushed();
       if (journal.hasFailed) return; // This actor has crashed on it, and is settled like that (V2).
-      await report(context, () => context.ask(runs, 'settled', outcome));
+      await report(context, () =>
+        outcome === null ? context.ask(runs, 'left', { run_id }) : context.ask(runs, 'settled', outcome),
+      );
       context.stopSelf();
     });
     context.background(turn);
     context.onStop(async () => {
-      cancellation.abort('service_stopped' satisfies StopCause);
+      cancellation.abort('suspended' satisfies StopCause);
       await turn.catch(() => undefined);
     });
 

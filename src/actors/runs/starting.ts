@@ -2,6 +2,7 @@
 // T1 A run begins when all that was said of it before is written: its journal has one writer after the other.
 // T2 As long as no host takes runs, they wait. One that was chosen already waits again, before the others.
 // T3 However many may begin at once (a limit was raised, a host is back), this thread serves others in between.
+// T4 That a lost run begins again is counted before it does (RESUMES_MAX).
 
 import { present } from '../../std/assert.ts';
 import { isFault } from '../../std/errors.ts';
@@ -9,20 +10,21 @@ import type { Desk } from './desk.ts';
 import type { LiveRun, RunHostEntry } from './directory.ts';
 import { type HandOver, Prelude } from './prelude.ts';
 import { type EphemeralTurn, type RunOrder, runHost } from './protocol.ts';
+import { countResume } from './recovery.ts';
 import type { RunRecord } from './store.ts';
 
 /** A thread that does not take a run for so long is stuck, and has been ended by the kernel before. */
 const BEGIN_DEADLINE_MS = 60_000;
 /** T3. Some milliseconds' worth. */
 const STARTS_AT_ONCE_MAX = 64;
-/** A host whose mail is full is asked again after so long. */
+/** A host whose mail is full, or a disk, is tried again after so long. */
 const FULL_RETRY_MS = 50;
 
 export interface Starting {
   /** Starts the runs that may begin now. */
   startNext(): void;
-  /** A run that was live waits again, before the others, to go on from where its journal stands. */
-  beginAnew(run: LiveRun, before: HandOver): void;
+  /** A run that was lost waits again, before the others, to go on from where its journal stands. `isCounted`: see T4. */
+  beginAnew(run: LiveRun, before: HandOver, isCounted: boolean): void;
 }
 
 /** `onPutBack`: a run that was live waits again. */
@@ -45,10 +47,11 @@ export function startingOf(
     }
   };
 
-  const beginAnew = (run: LiveRun, before: HandOver): void => {
+  const waitAgain = (run: LiveRun, before: HandOver, isCounted: boolean): void => {
     const { runId } = run;
     const prelude = new Prelude(runId, store.journals, () => readers.wake(runId), before);
-    directory.put({ ...run, where: { at: 'desk', prelude } });
+    directory.put({ ...run, where: { at: 'desk', prelude, isCounted } });
+    admission.accepted(runId);
     admission.putBack(runId);
     onPutBack();
   };
@@ -68,11 +71,31 @@ export function startingOf(
       onPutBack();
       return;
     }
+    if (run.where.isCounted) {
+      count(run, run.where);
+      return;
+    }
     const record = present(store.records.get(runId), 'the record of an accepted run');
     const order: RunOrder = { ...orderOf(record), earlier: earlierTurns(record), ...prelude.close() };
     const started: LiveRun = { ...run, where: { at: 'host', host: host.address } };
     directory.put(started);
     begin(started, order, host);
+  };
+
+  /** T4. */
+  const count = (run: LiveRun, where: LiveRun['where'] & { readonly at: 'desk' }): void => {
+    const { runId } = run;
+    directory.put({ ...run, where: { ...where, isCounted: false } });
+    context.pipe(
+      countResume(context, store, runId),
+      () => start(runId),
+      (error) => {
+        if (!isFault(error) || !error.retryable) throw error;
+        directory.put({ ...run, where });
+        admission.putBack(runId);
+        context.after('start', FULL_RETRY_MS, startNext);
+      },
+    );
   };
 
   const begin = (run: LiveRun, order: RunOrder, { address }: RunHostEntry): void => {
@@ -82,7 +105,7 @@ export function startingOf(
       () => undefined,
       (error) => {
         if (isFault(error, 'mailbox_full')) {
-          beginAnew(run, order); // T2
+          waitAgain(run, order, false); // T2
           context.after('start', FULL_RETRY_MS, startNext);
           return;
         }
@@ -96,7 +119,13 @@ export function startingOf(
   const earlierTurns = ({ request, session_id }: RunRecord): readonly EphemeralTurn[] =>
     request.use_memory === false ? desk.sessions.turns(session_id, context.clock.nowMs()) : [];
 
-  return { startNext, beginAnew };
+  return {
+    startNext,
+    beginAnew(run, before, isCounted) {
+      waitAgain(run, before, isCounted);
+      startNext();
+    },
+  };
 }
 
 function orderOf(record: RunRecord): Omit<RunOrder, 'earlier' | 'journaledSeq' | 'steers'> {

@@ -44,12 +44,12 @@ const READ_BYTES = 1_000_000;
 /** The writing end of one run's steps. */
 export class StepLog {
   readonly #run: string;
-  readonly #steps: Journals<RunStep>;
+  readonly #steps: Pick<Journals<RunStep>, 'append'>;
   #count: number;
   #lastSeq: number;
 
   /** Goes on behind the steps that an earlier life of the run has saved. */
-  constructor(run: string, steps: Journals<RunStep>, saved: readonly RunStep[]) {
+  constructor(run: string, steps: Pick<Journals<RunStep>, 'append'>, saved: readonly RunStep[]) {
     this.#run = run;
     this.#steps = steps;
     this.#count = saved.length;
@@ -94,4 +94,10 @@ export function readSteps(steps: Journals<RunStep>, run: string): readonly RunSt
     if (entries.length === 0) return read;
     read.push(...entries.map(({ value }) => value));
   }
+}
+
+/** The number of the last event before the last step of a run; 0 when it has none. */
+export function lastStepSeq(steps: Journals<RunStep>, run: string): number {
+  const count = steps.lastSeq(run);
+  return count === 0 ? 0 : (steps.read(run, count - 1)[0]?.value.seq ?? 0);
 }

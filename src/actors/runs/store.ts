@@ -15,6 +15,8 @@ export interface RunRecord {
   readonly request: ChatRequest;
   /** How often it was taken up again after its actor was lost. */
   readonly resumes: number;
+  /** Its user has cancelled it; written before its host has done so, in case that one is lost. */
+  readonly isCancelled?: boolean;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 }

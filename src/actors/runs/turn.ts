@@ -47,8 +47,11 @@ const CHANNEL_DEFAULT = '_default';
 /** The rows of a turn are worth a longer wait than a question. */
 const SAVE_DEADLINE_MS = 30_000;
 
-/** Runs the turn; whatever happens, its last events have been said and its rows are saved when this resolves. */
-export async function runTurn(scope: TurnScope): Promise<RunOutcome> {
+/**
+ * Runs the turn; whatever happens, its last events have been said and its rows are saved when this resolves. Null: it was
+ * left between its steps, to be resumed.
+ */
+export async function runTurn(scope: TurnScope): Promise<RunOutcome | null> {
   try {
     const finished = await answerTurn(scope);
     return await finishTurn(scope, finished);
@@ -132,10 +135,16 @@ async function finishTurn(scope: TurnScope, { turn, prompt, finish }: FinishedTu
 }
 
 /** Cancelled: what was written so far is kept, marked as interrupted (R4). */
-async function stopTurn(scope: TurnScope): Promise<RunOutcome> {
+async function stopTurn(scope: TurnScope): Promise<RunOutcome | null> {
   const cause: StopCause = scope.signal.reason;
-  if (cause === 'service_stopped')
-    return failTurn(scope, runFaults.service_stopped('The service was stopped'));
+  if (cause === 'suspended' && scope.journal.seqShown <= scope.steps.lastSeq) {
+    scope.say('status', {
+      phase: 'suspended',
+      label: 'The service stops; this goes on after its next start…',
+    });
+    return null;
+  }
+  if (cause !== 'cancelled') return failTurn(scope, runFaults.service_stopped('The service was stopped'));
   await saveInterrupted(scope);
   scope.say('close', {});
   return { run_id: scope.order.run_id, status: 'cancelled', reply: null, error: null };

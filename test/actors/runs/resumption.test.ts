@@ -32,7 +32,14 @@ const ENDS = [said('done'), said('error'), said('close')];
 const RECORD: LostRunFacts['record'] = { origin: 'stream', resumes: 0, request: { message: 'Where?' } };
 
 function fate(behind: readonly JournaledEvent[], facts: Partial<LostRunFacts> = {}) {
-  return fateOf({ record: RECORD, behind, isResumeAllowed: true, isMemoryLost: true, ...facts });
+  return fateOf({
+    record: RECORD,
+    behind,
+    isResumeAllowed: true,
+    isMemoryLost: true,
+    isStored: false,
+    ...facts,
+  });
 }
 
 describe('a lost run', () => {
@@ -69,6 +76,13 @@ describe('a lost run', () => {
     );
   });
 
+  test('that its user has cancelled is not taken up again, unless it has ended otherwise', () => {
+    const record = { ...RECORD, isCancelled: true };
+    expect(fate([status('thinking')], { record })).toEqual({ kind: 'cancelled' });
+    expect(fate([said('chunk'), call], { record })).toEqual({ kind: 'cancelled' });
+    expect(fate([said('done')], { record })).toEqual({ kind: 'finished' });
+  });
+
   test('whose tool call has no result says that it is not repeated', () => {
     const inFlight = { kind: 'settled', why: expect.stringContaining('not repeated') };
     expect(fate([status('running_tool'), call])).toEqual(inFlight);
@@ -82,6 +96,7 @@ describe('a lost run', () => {
 
   test.each<[string, Partial<LostRunFacts>, RegExp]>([
     ['when that is switched off', { isResumeAllowed: false }, /runs\.resume_on_boot is off/],
+    ['when its rows are stored already', { isStored: true }, /while the end of the answer was being saved/],
     ['for a blocking chat', { record: { ...RECORD, origin: 'chat' } }, /blocking chat/],
     ['too often', { record: { ...RECORD, resumes: RESUMES_MAX } }, /resumed 3 times before/],
     [

@@ -249,6 +249,9 @@ describe('runs that the last process left running', () => {
         await storage.write('committed', (tx) => {
           for (const record of records) tx.put(store.records, record.run_id, record);
         });
+        for (const { run_id } of records.slice(0, 2)) {
+          await store.journals.append(run_id, 1, [['chunk', JSON.stringify({ content: 'Half' })]]);
+        }
         await store.journals.append('three', 1, [
           ['chunk', JSON.stringify({ content: 'All of it.' })],
           ['done', '{}'],
@@ -260,10 +263,13 @@ describe('runs that the last process left running', () => {
       'failed',
       'done',
     ]);
-    expect(orderOf(await app.events('one').rest())).toEqual(['error', 'close']);
-    expect(orderOf(await app.events('two').rest())).toEqual(['error', 'close']);
+    expect(orderOf(await app.events('one').rest())).toEqual(['chunk', 'error', 'close']);
+    expect(orderOf(await app.events('two').rest())).toEqual(['chunk', 'error', 'close']);
     expect(orderOf(await app.events('three').rest())).toEqual(['chunk', 'done', 'close']);
-    expect(await app.rows('one')).toMatchObject([{ role: 'user', content: 'Hello from one' }]);
+    expect(await app.rows('one')).toMatchObject([
+      { role: 'user', content: 'Hello from one' },
+      { role: 'assistant', content: 'Half', metadata: { interrupted: true } },
+    ]);
   });
 });
 
