@@ -94,6 +94,7 @@ describe('a run that is lost', () => {
   test('before its first answer begins anew, and keeps what it has said', async () => {
     await using app = await open([SILENT, { text: 'Here I am.' }]);
     const { reader } = await app.start('Hello?');
+    await reader.until('status', ({ phase }) => phase === 'thinking');
     await app.double.received(0);
     await loseHost(app);
     const events = await wholeOf(reader);
