@@ -7,6 +7,7 @@ import { printReport } from './report.ts';
 
 const benches: Readonly<Record<string, (args: readonly string[]) => Promise<BenchReport>>> = {
   load: async (args) => (await import('./load.ts')).benchLoad(args),
+  journal: async (args) => (await import('./journal.ts')).benchJournal(args),
   kernel: async (args) => (await import('./kernel.ts')).benchKernel(args),
   'fan-out': async (args) => (await import('./load/fan-out.ts')).benchFanOut(args),
   runs: async () => (await import('./runs.ts')).benchRuns(),

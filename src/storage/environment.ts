@@ -198,10 +198,11 @@ export class Environment {
     await this.#root.flushed;
   }
 
-  /** How many keys a space has, and the bytes of its large values. */
+  /** How many keys a space has, and the bytes of its pages. */
   sizeOf(space: SpaceName): { readonly keys: number; readonly bytes: number } {
-    const { entryCount, overflowPages, pageSize } = this.#spaces[space].getStats() as TreeStats & SizeStats;
-    return { keys: entryCount, bytes: overflowPages * pageSize };
+    const stats = this.#spaces[space].getStats() as TreeStats & SizeStats;
+    const { entryCount, pageSize } = stats;
+    return { keys: entryCount, bytes: pagesOf(stats) * pageSize };
   }
 
   bytesOnDisk(): number {

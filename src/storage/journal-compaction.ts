@@ -26,8 +26,9 @@ const PAUSE_STEPS_WHEN_LATE = 1;
 /** What other threads append is not announced: this often we look. It also makes batches of seals. */
 const LOOK_EVERY_MS = 500;
 const BATCH_BYTES_MAX = 16 * 1024 * 1024;
-/** Spans that go in one commit, and pages that leave in one. */
+/** What goes in one commit: spans, journals that are cut, pages that leave. */
 const COMMIT_BYTES_MAX = 256 * 1024;
+const COMMIT_JOURNALS_MAX = 100;
 const REMOVALS_MAX = 64;
 
 export interface CompactionLimits {
@@ -122,7 +123,7 @@ export class JournalCompaction {
     this.#index.catchUp();
     const { keys, bytes } = this.#environment.sizeOf('log');
     this.#isLate = keys > this.#limits.logPagesMax || bytes > this.#limits.logBytesMax;
-    const moves = this.#nextMoves();
+    const moves = await this.#nextMoves();
     await this.#collect(moves);
     const group: Packed[] = [];
     for (const move of moves) {
@@ -132,36 +133,38 @@ export class JournalCompaction {
         await this.#breathe();
       }
       group.push({ move, spans });
-      if (bytesOf(group) >= COMMIT_BYTES_MAX) await this.#commit(group.splice(0));
+      if (group.length === COMMIT_JOURNALS_MAX || bytesOf(group) >= COMMIT_BYTES_MAX)
+        await this.#commit(group.splice(0));
     }
     await this.#commit(group);
     return moves.length > 0;
   }
 
   /** K4. */
-  #nextMoves(): readonly Move[] {
+  async #nextMoves(): Promise<readonly Move[]> {
     const moves = new Map<LoggedJournal, Move>();
     let positionsLeft = this.#limits.positionsMax;
     let bytesLeft = BATCH_BYTES_MAX;
-    const add = (logged: LoggedJournal): void => {
-      if (moves.has(logged)) return;
+    const add = async (logged: LoggedJournal): Promise<void> => {
       const { length } = logged.positions;
+      if (length === 0 || moves.has(logged)) return;
       const affordable = Math.ceil((bytesLeft * length) / Math.max(1, logged.bytes));
       const { positions, through } = logged.positions.prefix(Math.min(positionsLeft, affordable));
       moves.set(logged, { logged, positions, through, runs: [] });
       positionsLeft -= positions.length;
       bytesLeft -= (logged.bytes * positions.length) / length;
+      await this.#breathe();
     };
     const isFull = (): boolean => positionsLeft <= 0 || bytesLeft <= 0;
     for (const logged of this.#index.ripe) {
       if (isFull()) break;
-      if (this.#index.isRipe(logged)) add(logged);
+      if (this.#index.isRipe(logged)) await add(logged);
       else this.#index.ripe.delete(logged);
     }
     if (moves.size === 0 && this.#isLate) {
       for (const logged of journalsInOldestPages(this.#index)) {
         if (isFull()) break;
-        add(logged);
+        await add(logged);
       }
     }
     return [...moves.values()];

@@ -102,7 +102,9 @@ export class Positions {
     const takeUpTo = (length: number): void => {
       for (; count < length; count += 1) {
         const writer = this.writer(count);
-        through.set(writer, Math.max(through.get(writer) ?? 0, this.page(count)));
+        const isLastOfMany = count + 1 === length || this.writer(count + 1) !== writer;
+        // A writer's pages come in the order of the numbers.
+        if (isLastOfMany) through.set(writer, Math.max(through.get(writer) ?? 0, this.page(count)));
       }
     };
     takeUpTo(Math.min(countMax, this.#length));

@@ -49,14 +49,7 @@ export class StoredJournals<Value> implements Journals<Value> {
     if (values.length === 0) return;
     assert(firstSeq >= 1 && firstSeq + values.length <= SEQ_MAX, 'numbers begin at 1 and are bounded');
     assertCanBeKey(this.#name, journal);
-    const items: LogItem[] = [];
-    let seq = firstSeq;
-    for (const frames of piecesOf(values.map(encodeValue))) {
-      const count = frames.length;
-      const body = framed(frames);
-      items.push({ kind: 'entries', name: this.#name, journal, firstSeq: seq, count, body });
-      seq += count;
-    }
+    const items = itemsOf(this.#name, journal, firstSeq, values.map(encodeValue));
     await this.#queue.append(durability, items);
   }
 
@@ -135,18 +128,27 @@ export class StoredJournals<Value> implements Journals<Value> {
 }
 
 /** J2. */
-function piecesOf(frames: readonly Buffer[]): Buffer[][] {
-  const pieces: Buffer[][] = [];
-  let piece: Buffer[] = [];
+function itemsOf(
+  name: string,
+  journal: string,
+  firstSeq: number,
+  frames: readonly Buffer[],
+): readonly LogItem[] {
+  const itemOf = (from: number, to: number): LogItem => {
+    const body = framed(from === 0 && to === frames.length ? frames : frames.slice(from, to));
+    return { kind: 'entries', name, journal, firstSeq: firstSeq + from, count: to - from, body };
+  };
+  const items: LogItem[] = [];
+  let from = 0;
   let bytes = 0;
-  for (const frame of frames) {
-    if (piece.length === 0 || piece.length === PIECE_ENTRIES_MAX || bytes + frame.length > PIECE_BYTES_MAX) {
-      piece = [];
-      pieces.push(piece);
+  for (const [index, frame] of frames.entries()) {
+    if (index > from && (index === from + PIECE_ENTRIES_MAX || bytes + frame.length > PIECE_BYTES_MAX)) {
+      items.push(itemOf(from, index));
+      from = index;
       bytes = 0;
     }
-    piece.push(frame);
     bytes += frame.length;
   }
-  return pieces;
+  items.push(itemOf(from, frames.length));
+  return items;
 }
