@@ -66,7 +66,7 @@ export function startChild<D extends Door>(module: URL): Child<D> {
         child.send({ id, name, request } satisfies Question);
       }),
     async stop() {
-      child.disconnect();
+      if (child.connected) child.disconnect();
       await exited;
     },
   };

@@ -18,6 +18,11 @@ export interface Latencies {
   readonly firstEvent: Spread;
 }
 
+export interface Beginning extends Latencies {
+  /** How many were started a second; fewer than asked for when the service could not keep up. */
+  readonly perSecond: number;
+}
+
 export interface Replays {
   readonly firstByte: Spread;
   readonly whole: Spread;
@@ -33,6 +38,8 @@ export interface Verdict {
 }
 
 const PACE_MS = 5;
+/** Starts that are not accepted yet; beyond it nobody else comes, so that a slow service is measured and not flooded. */
+const WAITING_MAX = 256;
 const REPLAYED_AT_ONCE = 16;
 const FLAWS_NAMED_MAX = 10;
 const STEADY: Wish = { tokens: null, perSecond: 0 };
@@ -51,25 +58,31 @@ export class Crowd {
   }
 
   /** Starts `runs` of the common rate, `readers` of which keep their reader. @throws when one is not accepted */
-  async begin(runs: number, readers: number, perSecond: number): Promise<Latencies> {
+  async begin(runs: number, readers: number, perSecond: number): Promise<Beginning> {
     const accept = new SpreadMeter();
     const firstEvent = new SpreadMeter();
     const begun: Promise<void>[] = [];
-    await paced(runs, perSecond, (i) => {
+    const startedMs = performance.now();
+    let waiting = 0;
+    const start = (i: number): void => {
       const stays = Math.floor(((i + 1) * readers) / runs) > Math.floor((i * readers) / runs);
       const reading = this.#start(STEADY, { leaves: !stays, onTokens: this.#onTokens });
-      begun.push(
-        reading.accepted.then(() => {
-          accept.addMs(reading.times.acceptedMs);
-          if (!stays) this.#unread.push(reading.runId);
-        }),
-      );
+      waiting += 1;
+      const accepted = reading.accepted.then(() => {
+        waiting -= 1;
+        accept.addMs(reading.times.acceptedMs);
+        if (!stays) this.#unread.push(reading.runId);
+      });
+      accepted.catch(() => undefined); // Told below.
+      begun.push(accepted);
       if (stays) this.#staying.push(reading);
-    });
+    };
+    await paced(runs, perSecond, start, () => waiting < WAITING_MAX);
     await Promise.all(begun);
+    const seconds = (performance.now() - startedMs) / 1000;
     for (const { times } of this.#staying)
       if (!Number.isNaN(times.firstEventMs)) firstEvent.addMs(times.firstEventMs - times.acceptedMs);
-    return { accept: accept.take(), firstEvent: firstEvent.take() };
+    return { accept: accept.take(), firstEvent: firstEvent.take(), perSecond: runs / seconds };
   }
 
   /** How long tokens took from the double to the readers, since the last time. */
@@ -150,12 +163,17 @@ async function wholeOf(reading: Reading): Promise<void> {
   if (flaw !== null) throw new Error(`run ${reading.runId}: ${flaw}`);
 }
 
-/** Does it `count` times, so many a second; what comes late is made up for. */
-async function paced(count: number, perSecond: number, work: (i: number) => void): Promise<void> {
+/** Does it `count` times, so many a second; what comes late is made up for, unless `mayGoOn` says no. */
+async function paced(
+  count: number,
+  perSecond: number,
+  work: (i: number) => void,
+  mayGoOn: () => boolean = () => true,
+): Promise<void> {
   const startedMs = performance.now();
   for (let done = 0; done < count; ) {
     const due = Math.min(count, 1 + Math.floor(((performance.now() - startedMs) * perSecond) / 1000));
-    for (; done < due; done += 1) work(done);
+    for (; done < due && mayGoOn(); done += 1) work(done);
     if (done < count) await new Promise((resolve) => setTimeout(resolve, PACE_MS));
   }
 }

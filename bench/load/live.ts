@@ -3,7 +3,7 @@
 // event of every run is looked at.
 
 import { type Figure, figure } from '../report.ts';
-import type { Latencies, Replays, Verdict } from './crowd.ts';
+import type { Beginning, Latencies, Replays, Verdict } from './crowd.ts';
 import type { Spread } from './spread.ts';
 import type { ProcessorTime, Stage } from './stage.ts';
 
@@ -51,7 +51,7 @@ interface Window {
 }
 
 interface Findings {
-  readonly ramp: Latencies;
+  readonly ramp: Beginning;
   readonly held: Held;
   readonly steps: readonly Step[];
   readonly residentMbMax: number;
@@ -187,10 +187,10 @@ function figuresOf({ runs, perSecond }: LiveOptions, findings: Findings): Figure
 
 function conditionsOf(
   { runs, readers, seconds, startsPerSecond, perSecond }: LiveOptions,
-  { steps, verdict, replayedEvents, held }: Findings,
+  { ramp, steps, verdict, replayedEvents, held }: Findings,
 ): string[] {
   return [
-    `${count(runs)} runs, started ${startsPerSecond} a second, ${count(readers)} of them with a reader, held for ${seconds} s at ` +
+    `${count(runs)} runs, started ${ramp.perSecond.toFixed(0)} a second (${startsPerSecond} were asked for), ${count(readers)} of them with a reader, held for ${seconds} s at ` +
       `${perSecond} events a second each, with ${PROBES_PER_SECOND} further turns and ${REPLAYS_PER_SECOND} replay (of ` +
       `${count(replayedEvents)} events) a second beside them (${held.probes.accept.count} and ${held.replays.whole.count} in all).`,
     ...steps.map(

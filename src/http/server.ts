@@ -16,6 +16,8 @@ const URL_PARAMETER_LENGTH_MAX = 600;
 const CONNECTIONS_MAX = 16_000;
 /** What a response buffers for a reader that does not read, before its producer rests: a quarter of what Node would. */
 const RESPONSE_BUFFER_BYTES = 16_384;
+/** Connections that wait to be accepted: a thousand clients that come back at the same moment should not be turned away. */
+const BACKLOG = 4_096;
 const CLOSE_WITHIN_MS = 4_000;
 const IDLE_SWEEP_INTERVAL_MS = 20;
 
@@ -60,7 +62,7 @@ export async function createHttpEdge(options: HttpEdgeOptions): Promise<HttpEdge
   await app.ready();
 
   return {
-    listen: () => app.listen({ host, port }),
+    listen: () => app.listen({ host, port, backlog: BACKLOG }),
     close: () => closeWithin(app, clock, closeWithinMs),
   };
 }
