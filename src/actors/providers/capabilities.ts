@@ -5,6 +5,7 @@ import type { Static } from '../../std/schema.ts';
 import type { Settings } from '../config/protocol.ts';
 import { isChatModel, knownTraits } from './model-families.ts';
 import type { ListedModel } from './model-list.ts';
+import { priceOf } from './pricing.ts';
 import type { Connection, ModelSummary } from './protocol.ts';
 
 /** The wire format's default for a model of which nothing is known. */
@@ -66,6 +67,7 @@ export function summaryOf(
   settings: Settings,
 ): Static<typeof ModelSummary> {
   const capabilities = capabilitiesOf(connection, listed.id, listed, settings);
+  const price = priceOf(connection, listed.id, listed);
   const isTranscriber = /whisper|transcribe/i.test(listed.id);
   const input = listed.inputModalities ?? (capabilities.supportsVision ? ['text', 'image'] : ['text']);
   const output = listed.outputModalities ?? ['text'];
@@ -83,8 +85,8 @@ export function summaryOf(
     supports_json_mode: listed.supportsJson ?? false,
     supports_speech: output.includes('audio'),
     supports_transcription: isTranscriber,
-    cost_per_1k_input: listed.costPer1kInput,
-    cost_per_1k_output: listed.costPer1kOutput,
+    cost_per_1k_input: price?.inputPer1k ?? null,
+    cost_per_1k_output: price?.outputPer1k ?? null,
     pricing_currency: 'USD',
     input_modalities: [...input],
     output_modalities: [...output],

@@ -1,6 +1,6 @@
 // Pricing: what a call costs. Pure.
-// $1 What the provider says it billed comes first, then the list price, else the cost is unknown: nothing is made up.
-// $2 A list price is what the provider's own list says, or for the two vendors whose lists name no prices the table below.
+// S1 What the provider says it billed comes first, then the list price, else the cost is unknown: nothing is made up.
+// S2 A list price is what the provider's own list says, or for the two vendors whose lists name no prices the table below.
 
 import type { ListedModel } from './model-list.ts';
 import type { CompletionUsage, Cost, Price, ProviderKind } from './protocol.ts';
@@ -11,7 +11,7 @@ export interface ReportedUsage extends Omit<CompletionUsage, 'cost'> {
   readonly billedUsd: number | null;
 }
 
-/** $2. Null for a model of which no price is known, and for those that run at home. */
+/** S2. Null for a model of which no price is known, and for those that run at home. */
 export function priceOf(
   { provider, kind }: { readonly provider: string; readonly kind: ProviderKind },
   modelId: string,
@@ -34,7 +34,7 @@ export function pricedUsage({ billedUsd, ...usage }: ReportedUsage, price: Price
   return { ...usage, cost: costOf(usage, billedUsd, price) };
 }
 
-/** $1. */
+/** S1. */
 function costOf(
   usage: Omit<CompletionUsage, 'cost'>,
   billedUsd: number | null,

@@ -66,7 +66,12 @@ describe('the models', () => {
       supports_vision: true,
       supports_tools: true,
     });
-    expect(models[1]).toMatchObject({ context_window: 1_047_576, supports_streaming: true });
+    expect(models[1]).toMatchObject({
+      context_window: 1_047_576,
+      supports_streaming: true,
+      cost_per_1k_input: 0.002,
+      cost_per_1k_output: 0.008,
+    });
     expect(models[2]).toMatchObject({
       provider: 'openai',
       context_length: 4096,

@@ -55,6 +55,12 @@ describe('the registry', () => {
     await app.call('DELETE', '/api/providers/custom/groq');
   });
 
+  test('fetches the lists after a start, before anybody asks for them', async () => {
+    const listing = app.double.listed(app.double.listings.length);
+    await app.restart();
+    expect((await listing).path).toBe('/v1/models');
+  });
+
   test('refuses a wrong draft with 400 and a sentence', async () => {
     const wrong = await app.call('POST', '/api/providers/custom', { id: 'openai', base_url: 'http://x/v1' });
     expect(wrong).toMatchObject({ status: 400, body: { error: 'The id openai is taken' } });
