@@ -335,21 +335,31 @@ describe('with runs.on_busy at steer, a second text for a conversation', () => {
   });
 });
 
-test('a stop of the service does not wait for turns that wait, and tells who waits for a blocking chat', async () => {
+test('a stop of the service leaves turns that wait to the next start, and tells who waits for a blocking chat', async () => {
   await using small = await openTroupe({ script: { fault: { kind: 'silence' } } });
   await small.configure({ runs: { live_max: 1 } });
   const first = await small.start('one');
   await small.double.received(0);
-  const second = await small.start('two');
+  const second = await small.start('two', { session_id: 'waiting' });
   await second.reader.until('status');
-  const chat = small.call('POST', '/api/agent/chat', { message: 'three', model: DOUBLE_MODEL });
+  await small.steer(second.runId, 'and more');
+  const third = await small.start('three', { session_id: 'waiting' });
+  const chat = small.call('POST', '/api/agent/chat', { message: 'four', model: DOUBLE_MODEL });
   await expect.poll(async () => (await small.call('GET', '/api/agent/status')).body.active_sessions).toBe(3);
   small.double.release();
   await small.restart();
   expect(await chat).toMatchObject({ status: 503, body: { error: 'The service was stopped' } });
   expect(orderOf((await first.reader.rest()).slice(-2))).toEqual(['done', 'close']);
-  // The next start knows of it.
+  // The next start goes on with those that waited, in their order.
   const events = await (await small.attach(second.runId)).rest();
+  await (await small.attach(third.runId)).rest();
   expect(numberingFlaws(events)).toEqual([]);
-  expect(orderOf(events).at(-1)).toBe('close');
+  expect(orderOf(events).slice(0, 2)).toEqual(['status(queued)', 'steer']);
+  expect(orderOf(events).slice(-2)).toEqual(['done', 'close']);
+  const rows = await small.messages('waiting');
+  expect(rows.filter(({ role }) => role === 'user').map(({ content }) => content)).toEqual([
+    'two',
+    'and more',
+    'three',
+  ]);
 });
