@@ -55,11 +55,11 @@ describe('a run that is over', () => {
     });
     const quick = await app.start({ message: 'Be quick' });
     await app.events(quick).rest();
-    const slow = await app.start({ message: 'Take your time' });
-    await app.events(slow).until('status', ({ phase }) => phase === 'thinking');
-
     await clock.advance(RUN_LIFETIME_MS - 1);
     expect(orderOf(await app.events(quick).rest())).toContain('done');
+    // Not earlier: no call of a model lasts for two hours.
+    const slow = await app.start({ message: 'Take your time' });
+    await app.events(slow).until('status', ({ phase }) => phase === 'thinking');
     await clock.advance(120_000);
     await expect.poll(() => app.status(quick)).toBe(undefined);
     expect(await app.events(quick).rest()).toMatchObject([{ event: 'run_missing' }]);
