@@ -8,16 +8,20 @@ const ISOLATE = 'unshare';
 const MOUNT = 'mount -t tmpfs -o size=4m tmpfs "$1"';
 const canMount = spawnSync(ISOLATE, ['-rm', 'sh', '-c', 'mount -t tmpfs -o size=4m tmpfs /mnt']).status === 0;
 
+async function reportOf(script: URL): Promise<Readonly<Record<string, unknown>>> {
+  const directory = await folderOfThisTest();
+  const path = fileURLToPath(script);
+  const command = `${MOUNT} && exec "$2" "$3" "$1"`;
+  const parameters = ['-rm', 'sh', '-c', command, 'sh', directory, process.execPath, path];
+  const { lines } = processOf(spawn(ISOLATE, parameters, { stdio: ['ignore', 'pipe', 'ignore'] }));
+  const { value } = await lines().next();
+  return JSON.parse(value as string) as Readonly<Record<string, unknown>>;
+}
+
 test.skipIf(!canMount)(
   'a full disk is a fault that may pass: nothing is lost, and freed space is used',
   async () => {
-    const directory = await folderOfThisTest();
-    const script = fileURLToPath(new URL('../support/storage-full-disk-process.ts', import.meta.url));
-    const command = `${MOUNT} && exec "$2" "$3" "$1"`;
-    const parameters = ['-rm', 'sh', '-c', command, 'sh', directory, process.execPath, script];
-    const { lines } = processOf(spawn(ISOLATE, parameters, { stdio: ['ignore', 'pipe', 'ignore'] }));
-    const { value } = await lines().next();
-    const report = JSON.parse(value as string) as Record<string, unknown>;
+    const report = await reportOf(new URL('../support/storage-full-disk-process.ts', import.meta.url));
     const written = report.written as number;
     expect(written).toBeGreaterThan(3);
     expect(report).toEqual({
@@ -33,3 +37,16 @@ test.skipIf(!canMount)(
     });
   },
 );
+
+test.skipIf(!canMount)('journals that fill the disk may expire, and leave their room to others', async () => {
+  const report = await reportOf(new URL('../support/storage-full-log-process.ts', import.meta.url));
+  const { written, expired } = report as { readonly written: number; readonly expired: number };
+  expect(expired).toBeGreaterThan(10);
+  expect(report).toEqual({
+    written,
+    expired,
+    failure: 'storage_full',
+    left: written - expired,
+    isWhole: true,
+  });
+});
