@@ -74,13 +74,16 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
   const { request } = order;
   if (resumption.hasBegun) say('status', { phase: 'resumed', label: 'Going on after an interruption…' });
   refuseUnknownTarget(request);
-  const settings = await context.ask(config, 'settings', {}, { signal });
-  const route = await context.ask(
-    providers,
-    'resolve',
-    { model: wantedModel(scope) },
-    { signal, deadlineMs: RESOLVE_DEADLINE_MS },
-  );
+  // Together: each of them is a way to the edge thread and back, and nobody reads a word before them.
+  const [settings, route] = await Promise.all([
+    context.ask(config, 'settings', {}, { signal }),
+    context.ask(
+      providers,
+      'resolve',
+      { model: wantedModel(scope) },
+      { signal, deadlineMs: RESOLVE_DEADLINE_MS },
+    ),
+  ]);
   sayFallback(scope, route);
   sayWhatIsIgnored(scope);
   say('status', { phase: 'recalling', label: 'Recalling…' });
