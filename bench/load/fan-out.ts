@@ -17,6 +17,7 @@ const DELIVERED_AIM = 500_000;
 const STOPPED_READERS = 200;
 /** Beside the stopped ones. */
 const GOING_READERS = 50;
+const GOING_SCRIPT: Script = { chunks: tokens(200), everyMs: 10 };
 /** Far more for each than the sockets in between hold. */
 const STOPPED_SCRIPT: Script = {
   chunks: Array.from({ length: 1_000 }, () => 'x'.repeat(8_000)),
@@ -79,7 +80,7 @@ export async function benchFanOut(args: readonly string[]): Promise<BenchReport>
 
 async function setStage(readerCount: number, seconds: number): Promise<Stage> {
   const runs = await GatedRuns.open();
-  const service = await startService(runs.environment);
+  const service = await startService(runs.environment, ['--expose-gc']);
   return {
     service,
     port: Number(service.url.port),
@@ -152,34 +153,33 @@ function tokens(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `token${i} `);
 }
 
-/** A run with readers that go on beside others that have stopped, after the same without the stopped ones. */
+/** What readers hold who have stopped in the middle of a long run, and whether others hear of the next run later for them. */
 async function stoppedReaders(stage: Stage): Promise<readonly Figure[]> {
-  const { service, readers, port } = stage;
+  const { service, runs, readers, port } = stage;
   const going = { ...stage, readerCount: GOING_READERS };
-  const round = async (stoppedCount: number) => {
+  const lateness = async (): Promise<number> => {
     const { run, seqBefore } = await crowd(going);
-    if (stoppedCount > 0) await readers.ask('attachStopped', { port, runId: run.runId, count: stoppedCount });
-    const { finish } = await play(going, run, seqBefore, STOPPED_SCRIPT);
-    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
-    return { lateMs: quantile(finish.latenessMs, 0.99), residentMb: await service.residentMb() };
+    const { finish } = await play(going, run, seqBefore, GOING_SCRIPT);
+    return quantile(finish.latenessMs, 0.99);
   };
-  await round(0);
-  const without = await round(0);
-  const beside = await round(STOPPED_READERS);
-  const inKernelBytes = await queuedBytes(port);
-  const finish = await readers.ask('finishStopped');
-  assertComplete(finish, finish.lastSeqLowest);
-  const perReader = (bytes: number): number => bytes / 1024 / STOPPED_READERS;
+  const long = await runs.start(service.url);
+  long.letGo(STOPPED_SCRIPT);
+  const { eventCount } = await long.done;
+  await lateness();
+  const latenessAlone = await lateness();
+  const heldBefore = await service.heldBytes();
+  await readers.ask('attachStopped', { port, runId: long.runId, count: STOPPED_READERS });
+  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+  const held = (await service.heldBytes()) - heldBefore;
+  const queued = await queuedBytes(port);
+  const latenessBeside = await lateness();
+  assertComplete(await readers.ask('finishStopped'), eventCount);
+  const perReader = (bytes: number): number[] => [bytes / 1024 / STOPPED_READERS];
   return [
-    figure(
-      'memory of the service for a stopped reader',
-      'KB',
-      [perReader((beside.residentMb - without.residentMb) * 1024 * 1024)],
-      { target: 64 },
-    ),
-    figure('memory of the kernel for it, both ends of its socket', 'KB', [perReader(inKernelBytes)]),
-    figure('lateness at readers beside nobody, p99', 'ms', [without.lateMs]),
-    figure(`lateness at readers beside ${STOPPED_READERS} stopped ones, p99`, 'ms', [beside.lateMs]),
+    figure('memory of the service for a stopped reader', 'KB', perReader(held), { target: 64 }),
+    figure('memory of the kernel for it, both ends of its socket', 'KB', perReader(queued)),
+    figure('lateness at readers beside nobody, p99', 'ms', [latenessAlone]),
+    figure(`lateness at readers beside ${STOPPED_READERS} stopped ones, p99`, 'ms', [latenessBeside]),
   ];
 }
 

@@ -12,14 +12,21 @@ export interface SseFrame {
 
 export const HEARTBEAT = Buffer.from(': ping\n\n');
 
-/** As long as somebody holds the batch. */
-const framed = new WeakMap<readonly SseFrame[], Buffer>();
+/** Readers of one run are served one after the other, so that few batches are enough; nobody who stops holds on to one. */
+const FRAMED_KEPT_MAX = 8;
+
+/** The last ones, oldest first. */
+const framed = new Map<readonly SseFrame[], Buffer>();
 
 export function bytesOf(frames: readonly SseFrame[]): Buffer {
   const known = framed.get(frames);
   if (known !== undefined) return known;
   const bytes = Buffer.from(textOf(frames));
   framed.set(frames, bytes);
+  if (framed.size > FRAMED_KEPT_MAX) {
+    const [oldest] = framed.keys();
+    if (oldest !== undefined) framed.delete(oldest);
+  }
   return bytes;
 }
 
