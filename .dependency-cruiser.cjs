@@ -84,7 +84,7 @@ module.exports = {
     fence('log-and-schemas', ['pino', 'typebox'], '^src/std/'),
     fence('threads', ['worker_threads'], '^src/supervisor/'),
     fence('storage', ['lmdb'], '^src/storage/'),
-    fence('providers', ['openai', '@anthropic-ai/sdk'], '^src/actors/providers/'),
+    fence('providers', ['@anthropic-ai/sdk'], '^src/actors/providers/'),
     fence('requests', ['undici', 'eventsource-parser'], '^src/(actors/providers|egress)/'),
     fence('http', ['fastify', '@fastify'], '^src/http/'),
     fence('time-and-randomness', ['crypto', 'timers'], '^src/std/'),

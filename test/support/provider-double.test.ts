@@ -1,5 +1,6 @@
 // The double itself: others trust its timing and its process.
 
+import { OpenAI } from 'openai';
 import { expect, test } from 'vitest';
 import { startProviderDouble } from './provider-double.ts';
 import { startProviderDoubleProcess } from './provider-double-process.ts';
@@ -30,6 +31,26 @@ test('a blocking request gets one answer', async () => {
   };
   expect(answer.choices[0]?.message.content).toBe('four words are here');
   expect(answer.usage).toMatchObject({ completion_tokens: 4 });
+  await double.stop();
+});
+
+test('the official client understands it', async () => {
+  const double = await startProviderDouble({
+    script: { text: 'four words are here', toolCalls: [{ name: 'look', arguments: { at: 'it' } }] },
+    models: { list: ['double-1', 'double-2'] },
+  });
+  const client = new OpenAI({ apiKey: 'none', baseURL: double.baseUrl, maxRetries: 0 });
+  const models = await client.models.list();
+  expect(models.data.map(({ id }) => id)).toEqual(['double-1', 'double-2']);
+  const stream = client.chat.completions.stream({
+    model: 'double-1',
+    messages: [{ role: 'user', content: 'hello' }],
+  });
+  const [choice] = (await stream.finalChatCompletion()).choices;
+  expect(choice?.message.content).toBe('four words are here');
+  expect(choice?.message.tool_calls?.[0]).toMatchObject({
+    function: { name: 'look', arguments: '{"at":"it"}' },
+  });
   await double.stop();
 });
 

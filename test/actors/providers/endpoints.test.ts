@@ -1,6 +1,7 @@
 // Registered endpoints: on the real actors, against provider doubles.
 
-import type { LookupFunction } from 'node:net';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo, LookupFunction } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { openaiAt, openProviderSystem } from './provider-system.ts';
 
@@ -237,6 +238,35 @@ describe('a draft', () => {
     });
   });
 
+  test.each<[string, (response: ServerResponse, elsewhere: string) => void, object]>([
+    [
+      'that sends a bare list is read',
+      (response) => response.end(JSON.stringify([{ id: 'a' }, { object: 'nameless' }])),
+      { reachable: true, models: ['a'] },
+    ],
+    [
+      'that sends a page says so',
+      (response) => response.end('<html>'),
+      { reachable: false, error: 'draft sent an answer that makes no sense: its list of models is no JSON' },
+    ],
+    [
+      'that redirects is not followed',
+      (response, elsewhere) => response.writeHead(302, { location: `${elsewhere}/models` }).end(),
+      { reachable: false, error: 'draft answered 302' },
+    ],
+  ])('%s', async (_, answer, expected) => {
+    await using system = await openProviderSystem();
+    const elsewhere = await system.double({ script: {} });
+    const server = createServer((_request, response) => answer(response, elsewhere.baseUrl));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const trial = await system.providers.ask('test', { base_url, api_key: KEY });
+    expect(trial).toMatchObject(expected);
+    expect(elsewhere.listings).toEqual([]);
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
   test('takes the stored key of the endpoint that it is to replace', async () => {
     await using system = await openProviderSystem();
     const double = await system.double({ script: {} });
@@ -255,7 +285,7 @@ describe('a draft', () => {
     await system.set(openaiAt(own));
     await system.providers.ask('test', { id: 'openai', base_url: other.baseUrl });
     await system.providers.ask('test', { id: 'openai' });
-    expect(other.listings[0]?.headers.authorization).not.toContain('sk-double');
+    expect(JSON.stringify(other.listings[0]?.headers)).not.toContain('sk-double');
     expect(own.listings.at(-1)?.headers.authorization).toBe('Bearer sk-double-0123456789');
   });
 });
