@@ -55,7 +55,7 @@ async function listAnthropic(
   return page.data;
 }
 
-/** By hand: the SDK would cost the edge thread 35 MB for one request, and send along what it finds in the environment. */
+/** By hand: the SDK would be loaded for this one request, and would send along what it finds in the environment. */
 async function listOpenai(
   connection: Connection,
   transport: Transport,
