@@ -37,8 +37,11 @@ export async function takeUp(
   const { run_id, createdAtMs } = record;
   const stepSeq = lastStepSeq(store.steps, run_id);
   const behind = readEvents(store, run_id, stepSeq);
-  const isStored = await holdsRows(context, record);
-  const fate = fateOf({ record, behind, isStored, ...allowed });
+  const facts = { record, behind, isStored: false, ...allowed };
+  const first = fateOf(facts);
+  // Asked only where it matters: most runs that were under way have stored nothing.
+  const isStored = first.kind === 'resumed' && (await holdsRows(context, record));
+  const fate = isStored ? fateOf({ ...facts, isStored }) : first;
   switch (fate.kind) {
     case 'resumed': {
       const before = { journaledSeq: stepSeq + behind.length, steers: pendingSteers(behind, createdAtMs) };
