@@ -10,6 +10,7 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Benc
   journal: async (args) => (await import('./journal.ts')).benchJournal(args),
   kernel: async (args) => (await import('./kernel.ts')).benchKernel(args),
   'fan-out': async (args) => (await import('./load/fan-out.ts')).benchFanOut(args),
+  recovery: async (args) => (await import('./recovery.ts')).benchRecovery(args),
   runs: async () => (await import('./runs.ts')).benchRuns(),
 };
 

@@ -12,24 +12,24 @@ export interface BenchService {
   readonly pid: number;
   /** Resident memory in MB, from the kernel. */
   residentMb(): Promise<number>;
-  /**
-   * Of the edge thread's heap and all buffers, after a collection; needs `--expose-gc`. Resident memory moves by megabytes for
-   * reasons of its own.
-   */
-  heldBytes(): Promise<number>;
   /** Processor time in seconds, user and system, all threads. */
   cpuSeconds(): Promise<number>;
-  stop(): Promise<void>;
+  /** With SIGTERM when no signal is named. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
 const CLOCK_TICKS_PER_SECOND = 100;
 
-/** `nodeOptions`, as `--cpu-prof`, are for whoever looks for the reason of a figure. */
+/**
+ * `nodeOptions`, as `--cpu-prof`, are for whoever looks for the reason of a figure. `folder` is what the service starts on,
+ * an empty one when absent; it is removed when the service stops.
+ */
 export async function startService(
   environment: Readonly<Record<string, string>>,
   nodeOptions: readonly string[] = [],
+  folder?: string,
 ): Promise<BenchService> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'troupe-bench-'));
+  const dataDir = folder ?? (await mkdtemp(join(tmpdir(), 'troupe-bench-')));
   const child = fork(new URL('./service-process.ts', import.meta.url), {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     execArgv: [...nodeOptions],
@@ -43,16 +43,10 @@ export async function startService(
       const status = await readFile(`/proc/${child.pid}/status`, 'utf8');
       return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
     },
-    async heldBytes() {
-      const answered = once(child, 'message');
-      child.send('weigh');
-      const [bytes] = await answered;
-      return bytes as number;
-    },
     cpuSeconds: () => cpuSecondsOf(child.pid ?? 0),
-    async stop() {
+    async stop(signal = 'SIGTERM') {
       const exited = once(child, 'exit');
-      child.kill('SIGTERM');
+      child.kill(signal);
       await exited;
       await rm(dataDir, { recursive: true, force: true });
     },
