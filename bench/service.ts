@@ -12,6 +12,11 @@ export interface BenchService {
   readonly pid: number;
   /** Resident memory in MB, from the kernel. */
   residentMb(): Promise<number>;
+  /**
+   * Of the edge thread's heap and all buffers, after a collection; needs `--expose-gc`. Resident memory moves by megabytes for
+   * reasons of its own.
+   */
+  heldBytes(): Promise<number>;
   /** Processor time in seconds, user and system, all threads. */
   cpuSeconds(): Promise<number>;
   /** With SIGTERM when no signal is named. */
@@ -42,6 +47,12 @@ export async function startService(
     async residentMb() {
       const status = await readFile(`/proc/${child.pid}/status`, 'utf8');
       return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+    },
+    async heldBytes() {
+      const answered = once(child, 'message');
+      child.send('weigh');
+      const [bytes] = await answered;
+      return bytes as number;
     },
     cpuSeconds: () => cpuSecondsOf(child.pid ?? 0),
     async stop(signal = 'SIGTERM') {

@@ -76,6 +76,10 @@ export class FollowedJournal<Item> implements Desk<Item> {
   }
 
   #serveOne(reader: JournalReader<Item>): void {
+    if (this.#hasReadAll(reader)) {
+      this.#waiting.add(reader);
+      return;
+    }
     let batch: Batch<Item> | null;
     // Looked at before the reading: what is committed last is committed before the journal is closed.
     const isOpen = reader.isOpen();

@@ -1,10 +1,11 @@
-// Model list: what a provider says about its models, asked through its SDK and read with care: every provider adds members
-// of its own to the list, and any of them may be missing.
-// The SDKs are loaded with the first listing.
+// Model list: what a provider says about its models, read with care: every provider adds members of its own to the list, and
+// any of them may be missing.
 
 import { anthropicClient } from './anthropic-adapter.ts';
+import { openaiHeaders } from './openai-adapter.ts';
 import type { Connection } from './protocol.ts';
-import type { Transport } from './transport.ts';
+import { HttpFailure, MalformedAnswer } from './provider-failure.ts';
+import { ERROR_BODY_BYTES_MAX, type Transport } from './transport.ts';
 
 /** The largest catalogue of today has some hundreds. */
 export const MODELS_PER_PROVIDER_MAX = 2_000;
@@ -28,7 +29,7 @@ export interface ListedModel {
   readonly costPer1kCacheWrite: number | null;
 }
 
-/** @throws what the SDK throws; `faultOf` knows it. */
+/** @throws what `faultOf` knows. */
 export async function listModels(
   connection: Connection,
   transport: Transport,
@@ -54,24 +55,33 @@ async function listAnthropic(
   return page.data;
 }
 
+/** By hand: the SDK would be loaded for this one request, and would send along what it finds in the environment. */
 async function listOpenai(
   connection: Connection,
   transport: Transport,
   signal: AbortSignal,
 ): Promise<unknown[]> {
-  const { OpenAI } = await import('openai');
-  const client = new OpenAI({
-    // The SDK insists on a key; a local server that wants none ignores it.
-    apiKey: connection.apiKey ?? 'none',
-    baseURL: connection.baseUrl,
-    defaultHeaders: connection.headers,
-    timeout: connection.timeoutMs,
-    maxRetries: 0,
-    logLevel: 'off',
-    fetch: transport.fetch(connection),
+  const response = await transport.fetch(connection)(`${connection.baseUrl.replace(/\/+$/, '')}/models`, {
+    headers: { accept: 'application/json', ...openaiHeaders(connection) },
+    signal,
   });
-  const page = await client.models.list({ signal });
-  return Array.isArray(page.data) ? page.data : [];
+  if (response.status !== 200) {
+    const failure = new HttpFailure(response.status, Object.fromEntries(response.headers));
+    failure.append(new Uint8Array(await response.arrayBuffer()), ERROR_BODY_BYTES_MAX);
+    throw failure;
+  }
+  const listed = parsed(await response.text());
+  // Some servers send the bare list.
+  const entries = Array.isArray(listed) ? listed : entryOf(listed).data;
+  return Array.isArray(entries) ? entries : [];
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new MalformedAnswer('its list of models is no JSON');
+  }
 }
 
 type Entry = Readonly<Record<string, unknown>>;

@@ -21,7 +21,7 @@ export const completeWithOpenai: Adapter = async function* (request, { transport
   const { connection } = request;
   if (signal.aborted) return;
   const builder = buildCompletion(random, request.price);
-  const stream = transport.post(connection, '/chat/completions', headersOf(connection), bodyOf(request));
+  const stream = transport.post(connection, '/chat/completions', openaiHeaders(connection), bodyOf(request));
   const close = (): void => stream.close();
   let isOverdue = false;
   const deadline = clock.startTimer(CALL_MS_MAX, () => {
@@ -71,7 +71,7 @@ function takePayloads(stream: EventStream, builder: CompletionBuilder): readonly
   }
 }
 
-function headersOf(connection: Connection): Readonly<Record<string, string>> {
+export function openaiHeaders(connection: Connection): Readonly<Record<string, string>> {
   return {
     ...(connection.apiKey === null ? {} : { authorization: `Bearer ${connection.apiKey}` }),
     ...connection.headers,

@@ -22,7 +22,7 @@ export const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 /** Undelivered text above this pauses the connection. */
 const PENDING_CHARS_MAX = 1024 * 1024;
 /** What is read of an error's body: enough for its message. */
-const ERROR_BODY_BYTES_MAX = 64 * 1024;
+export const ERROR_BODY_BYTES_MAX = 64 * 1024;
 /** A provider that does not even accept a connection is reported early, however patient its stream may be. */
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Per provider and thread; above it requests wait for a connection. All runs that may live at once, should one thread have them. */
