@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { helpOf } from '../src/actors/config/manifest.ts';
 import { SECTIONS } from '../src/actors/config/sections.ts';
-import type { Setting } from '../src/actors/config/setting.ts';
+import { type Setting, UPDATE_ROUTE } from '../src/actors/config/setting.ts';
 import { SETTING_KEYS, settings } from '../src/actors/config/settings.ts';
 
 export const SETTINGS_PAGE = new URL('../docs/settings.md', import.meta.url);
@@ -29,7 +29,7 @@ Whoever runs the service may put a file \`settings.json\` with the same tree int
 takes the place of the defaults below, and is the only way to set what is marked *operator*.
 
 Marks: **secret** is sealed and masked; **null** may be unset; *operator* is set in \`settings.json\` only; *own routes* is set
-by routes of its own; *kept* is stored, but nothing in this version reads it yet. Keys in bold are the ones to look at first.
+by routes of its own; *memory* is set by the routes of memory, and has no section; *kept* is stored, but nothing in this version reads it yet. Keys in bold are the ones to look at first.
 `;
 
 export function settingsPage(): string {
@@ -66,12 +66,13 @@ function aboutOf(setting: Setting): string {
   return [summary, how, why, ...seed].filter((one) => one !== undefined).join(' ');
 }
 
-function marksOf({ secret, nullable, writer, inEffect }: Setting): readonly string[] {
+function marksOf({ secret, nullable, writer, route, inEffect }: Setting): readonly string[] {
   return [
     ...(secret ? ['**secret**'] : []),
     ...(nullable ? ['**null**'] : []),
     ...(writer === 'operator' ? ['*operator*'] : []),
     ...(writer === 'noun' ? ['*own routes*'] : []),
+    ...(route === UPDATE_ROUTE ? [] : ['*memory*']),
     ...(inEffect ? [] : ['*kept*']),
   ];
 }

@@ -7,6 +7,7 @@ import { fits } from '../../std/validation.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import '../services.ts';
 import { contextLimitsOf, readContextLimits } from './context-limits.ts';
+import { INHERIT, STAGE_MODEL_KEYS } from './declarations/memory.ts';
 import { createFollowers } from './followers.ts';
 import { loadKey } from './key-file.ts';
 import { MANIFEST_VERSION, manifestOf } from './manifest.ts';
@@ -62,6 +63,10 @@ export const configActor = actor({
           version,
         ),
       roles: () => rolesOf(loaded.effective),
+      async adoptRoles() {
+        await change(() => new Map(STAGE_MODEL_KEYS.map((key) => [key, INHERIT])));
+        return { success: true, adopted: [...STAGE_MODEL_KEYS] };
+      },
       contextLimits: () => contextLimitsOf(loaded.effective),
       async updateContextLimits(limits) {
         let updated: readonly string[] = [];

@@ -8,11 +8,10 @@ import type { ReplyFrom } from '../../supervisor/protocol.ts';
 import type { config } from './protocol.ts';
 import { MASK, redactedMap } from './redaction.ts';
 import { SECTIONS, type SectionId } from './sections.ts';
-import type { Setting } from './setting.ts';
+import { type Setting, UPDATE_ROUTE } from './setting.ts';
 import { SETTING_KEYS, type SettingKey, type Settings, settings } from './settings.ts';
 
 export const MANIFEST_VERSION = 3;
-const UPDATE_ROUTE = '/api/config/update';
 
 export type Manifest = ReplyFrom<typeof config, 'manifest'>;
 type ManifestEntry = Manifest['entries'][number];
@@ -27,10 +26,11 @@ interface ManifestFacts {
 export function manifestOf({ effective, errors, generatedAt }: ManifestFacts, asked: number): Manifest {
   const version = Math.min(asked, MANIFEST_VERSION);
   const entries = SETTING_KEYS.map((key) => entryOf(key, effective[key], version));
+  const countIn = (store: string): number => entries.filter((entry) => entry.store === store).length;
   return {
     version,
     generated_at: generatedAt,
-    counts: { total: entries.length, memory: 0, config: entries.length },
+    counts: { total: entries.length, memory: countIn('memory'), config: countIn('config') },
     entries,
     ...(version < 3 ? {} : { sections: sections() }),
     ...(Object.keys(errors).length === 0 ? {} : { errors }),
@@ -41,13 +41,13 @@ function entryOf(key: SettingKey, value: unknown, version: number): ManifestEntr
   const setting: Setting = settings[key];
   return {
     key,
-    store: 'config',
+    store: setting.route === UPDATE_ROUTE ? 'config' : 'memory',
     type: setting.type,
     default: setting.default,
     value: setting.secret ? shownSecret(value) : value,
     // A map that holds secrets is not one itself: a client would show it as a field for a password.
     secret: setting.secret && setting.type === 'str',
-    writable_via: setting.writer === 'client' ? UPDATE_ROUTE : null,
+    writable_via: setting.writer === 'client' ? setting.route : null,
     ...(setting.membership === undefined
       ? {}
       : { role_member: setting.membership.member, role: setting.membership.role }),

@@ -114,6 +114,11 @@ export const config = protocol('config', {
       members: Type.Array(RoleMember),
     }),
   }),
+  adoptRoles: call({
+    summary: 'Lets every stage of the consolidation of memory follow its role again.',
+    request: Type.Object({}),
+    reply: Type.Object({ success: Type.Boolean(), adopted: Type.Array(Type.String()) }),
+  }),
   contextLimits: call({
     summary: 'How much models take in and give out, where that was set.',
     request: Type.Object({}),

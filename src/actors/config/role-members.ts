@@ -1,11 +1,14 @@
 // Role members: which model each task behind the scenes uses today, and why. Pure.
 // M1 A value of its own wins; an empty one follows the role; a role without a model leaves it to the default model.
+//    Between the two, what belongs to memory has a default of its own.
 // M2 On the wire "none" is an empty text.
 
 import type { ReplyFrom } from '../../supervisor/protocol.ts';
+import { INHERIT } from './declarations/memory.ts';
 import type { config } from './protocol.ts';
 import { ROLE_NAMES, ROLES, type RoleName } from './roles.ts';
-import { type RoleMember, roleMembers, type Settings } from './settings.ts';
+import { UPDATE_ROUTE } from './setting.ts';
+import { settings as declared, type RoleMember, roleMembers, type Settings } from './settings.ts';
 
 type RolesView = ReplyFrom<typeof config, 'roles'>;
 type MemberView = RolesView['members'][number];
@@ -19,17 +22,18 @@ export function rolesOf(settings: Settings): RolesView {
 }
 
 function memberOf({ key, role, member, label }: RoleMember, settings: Settings): MemberView {
-  const explicit = String(settings[key] ?? '');
+  const isMemory = declared[key].route !== UPDATE_ROUTE;
+  const explicit = withoutInherit(String(settings[key] ?? ''));
   const roleModel = modelOfRole(role, settings);
   return {
     member,
     label,
     role,
-    kind: 'config',
+    kind: isMemory ? 'memory' : 'config',
     source: key,
     explicit,
     role_model: roleModel,
-    ...choice(modelBehind(explicit, settings), roleModel, settings),
+    ...choice(modelBehind(explicit, settings), roleModel, fallbackOf(isMemory, settings)),
   };
 }
 
@@ -37,12 +41,21 @@ function memberOf({ key, role, member, label }: RoleMember, settings: Settings):
 function choice(
   explicit: string,
   roleModel: string,
-  settings: Settings,
+  fallback: string,
 ): Pick<MemberView, 'effective' | 'following'> {
   if (explicit !== '') return { effective: explicit, following: 'explicit' };
   if (roleModel !== '') return { effective: roleModel, following: 'role' };
-  const fallback = modelBehind(settings['preferences.default_model'] ?? '', settings);
   return { effective: fallback, following: 'fallback' };
+}
+
+function fallbackOf(isMemory: boolean, settings: Settings): string {
+  const ofMemory = isMemory ? modelBehind(withoutInherit(settings.feature_default_model), settings) : '';
+  return ofMemory || modelBehind(settings['preferences.default_model'] ?? '', settings);
+}
+
+/** Memory's word for an empty text. It names no model anywhere else either. */
+function withoutInherit(reference: string): string {
+  return reference === INHERIT ? '' : reference;
 }
 
 /** Any reference may be `role:name`; one to a role that has no model, or that there is none, stands for nothing. */

@@ -17,6 +17,14 @@ export type Tier = 'essential' | 'advanced' | 'experimental';
  */
 export type Writer = 'client' | 'noun' | 'operator';
 
+/**
+ * The route by which clients set a key that is theirs to set. What is not set by the common update belongs to the store of
+ * memory, and is no part of the tree that `/api/config` shows.
+ */
+export type WriteRoute = '/api/config/update' | '/api/memory/settings' | '/api/memory/recall-settings';
+
+export const UPDATE_ROUTE: WriteRoute = '/api/config/update';
+
 export interface Constraints {
   readonly min?: number;
   readonly max?: number;
@@ -45,6 +53,7 @@ export interface Setting<Schema extends TSchema = TSchema> {
   /** A text that is stored as it was written, blanks and all. */
   readonly verbatim: boolean;
   readonly writer: Writer;
+  readonly route: WriteRoute;
   readonly constraints: Constraints | undefined;
   readonly tier: Tier;
   /** The page of the settings that shows it; null for what has no page. */
@@ -92,6 +101,7 @@ function setting<Schema extends TSchema>(
     nullable: options.nullable ?? false,
     verbatim: options.verbatim ?? false,
     writer: options.writer ?? 'client',
+    route: UPDATE_ROUTE,
     constraints: Object.keys(constraints).length === 0 ? undefined : constraints,
     tier: options.tier ?? 'advanced',
     section: null,
@@ -118,6 +128,11 @@ export function kept<const Settings extends Group>(group: Settings): Settings {
 /** Settings that only the operator may set. */
 export function operatorOnly<const Settings extends Group>(group: Settings): Settings {
   return withAll(group, { writer: 'operator' });
+}
+
+/** Settings that clients set by another route than the common update. */
+export function setThrough<const Settings extends Group>(route: WriteRoute, group: Settings): Settings {
+  return withAll(group, { route });
 }
 
 function withAll<Settings extends Group>(group: Settings, common: Partial<Setting>): Settings {

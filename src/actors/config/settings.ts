@@ -6,6 +6,7 @@
 import type { Static } from '../../std/schema.ts';
 import { contextSettings } from './declarations/context.ts';
 import { mediaSettings } from './declarations/media.ts';
+import { memorySettings } from './declarations/memory.ts';
 import { modelSettings } from './declarations/models.ts';
 import { providerSettings } from './declarations/providers.ts';
 import { runSettings } from './declarations/runs.ts';
@@ -25,6 +26,7 @@ export const settings = {
   ...contextSettings,
   ...turnSettings,
   ...runSettings,
+  ...memorySettings,
 } satisfies Readonly<Record<string, Setting>>;
 
 export type SettingKey = keyof typeof settings;

@@ -5,7 +5,7 @@
 
 import { fits } from '../../std/validation.ts';
 import { isRedacted } from './redaction.ts';
-import type { Setting } from './setting.ts';
+import { type Setting, UPDATE_ROUTE } from './setting.ts';
 import { SETTING_KEYS, type SettingKey, settings } from './settings.ts';
 
 export type Changes = ReadonlyMap<SettingKey, unknown>;
@@ -19,7 +19,7 @@ export function readUpdate(tree: Readonly<Record<string, unknown>>): ReadUpdate 
   const errors: Record<string, string> = {};
   for (const key of SETTING_KEYS) {
     const setting: Setting = settings[key];
-    if (setting.writer !== 'client') continue; // U2
+    if (setting.writer !== 'client' || setting.route !== UPDATE_ROUTE) continue; // U2
     const given = lookUp(tree, key);
     if (given === undefined) continue;
     const read = readSetting(setting, given);

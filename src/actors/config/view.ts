@@ -2,6 +2,7 @@
 
 import { PLAN_PROMPT } from './declarations/thinking.ts';
 import { redacted, redactedMap } from './redaction.ts';
+import { UPDATE_ROUTE } from './setting.ts';
 import { SETTING_KEYS, type Settings, settings } from './settings.ts';
 
 type Tree = { [section: string]: unknown };
@@ -9,6 +10,7 @@ type Tree = { [section: string]: unknown };
 export function viewOf(effective: Settings): Tree {
   const tree: Tree = {};
   for (const key of SETTING_KEYS) {
+    if (settings[key].route !== UPDATE_ROUTE) continue;
     const value: unknown = effective[key];
     const shown = settings[key].secret ? shownSecret(value) : value;
     const segments = key.split('.');

@@ -8,6 +8,7 @@ export const configRoutes = [
   bind('POST', '/api/config/update', config, 'update'),
   bind('GET', '/api/settings/manifest', config, 'manifest'),
   bind('GET', '/api/models/roles', config, 'roles'),
+  bind('POST', '/api/models/roles/adopt', config, 'adoptRoles'),
   bind('GET', '/api/config/context-limits', config, 'contextLimits'),
   bind('POST', '/api/config/context-limits', config, 'updateContextLimits'),
 ];

@@ -74,14 +74,25 @@ test('the members of each role are the documented ones', () => {
     roleMembers.filter((one) => one.role === role).map(({ member, key }) => `${member}: ${key}`);
   expect(membersOf('fast_utility').toSorted()).toEqual([
     'aide: ambassador.aide.model',
+    'contradiction: contradiction_model',
+    'correction: correction_model',
+    'entity_linking: entity_linking_model',
+    'extraction: extraction_model',
+    'recall_hyde: recall_hyde_model',
+    'recall_self_query: recall_self_query_model',
+    'relevance_filter: relevance_filter_model',
     'thinking_classifier: reasoning.classifier_model',
   ]);
-  expect(membersOf('deep_reasoning')).toEqual([]);
+  expect(membersOf('deep_reasoning')).toEqual([
+    'combined_extraction: combined_extraction_model',
+    'procedural_distill: procedural_distill_model',
+  ]);
   expect(membersOf('summarizer').toSorted()).toEqual([
     'compression: compression.model',
     'prompt_enhancement: prompt_enhancement.model',
     'rolling_summary: session.rolling_summary.model',
     'trajectory_compression: trajectory_compression.model',
+    'workspace_summary: workspace_summary_model',
   ]);
 });
 

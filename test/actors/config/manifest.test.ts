@@ -112,3 +112,16 @@ test('an older version is the newer one with less in it, and a newer one than th
   ]);
   expect(manifest({}, 99)).toEqual(third);
 });
+
+test('what belongs to memory is a store of its own, without a section and set by its own routes', () => {
+  expect(entry('extraction_model')).toMatchObject({
+    store: 'memory',
+    default: 'inherit',
+    writable_via: '/api/memory/settings',
+    role_member: 'extraction',
+    role: 'fast_utility',
+    ui_section: 'memory-consolidation',
+  });
+  expect(entry('recall_hyde_model')?.writable_via).toBe('/api/memory/recall-settings');
+  expect(manifest().counts).toMatchObject({ memory: 11, total: manifest().entries.length });
+});
