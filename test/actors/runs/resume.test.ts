@@ -235,6 +235,30 @@ describe('a stop of the service', () => {
   });
 });
 
+describe('turns that wait when the service stops', () => {
+  test('begin after the next start, in the order in which they came, behind the one that goes on', async () => {
+    await using app = await open([SILENT, { text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }]);
+    const started: { readonly runId: string; readonly reader: SseReader }[] = [];
+    for (const message of ['first', 'second', 'third']) {
+      started.push(await app.start(message, { session_id: 'waiting' }));
+    }
+    await app.double.received(0);
+    await app.restart();
+    for (const { runId, reader } of started) {
+      await reader.rest();
+      await wholeOfReplay(app, runId);
+    }
+    expect((await app.messages('waiting')).map(({ content }) => content)).toEqual([
+      'first',
+      'One.',
+      'second',
+      'Two.',
+      'third',
+      'Three.',
+    ]);
+  });
+});
+
 async function wholeOfReplay(app: TestTroupe, runId: string): Promise<readonly ReadEvent[]> {
   const events = await (await app.attach(runId)).rest();
   expect(numberingFlaws(events)).toEqual([]);

@@ -1,6 +1,7 @@
 // Trouble in the wrong moment: a disk that is full, a host that is gone, a record that cannot be settled. R5 holds.
 
 import { describe, expect, test } from 'vitest';
+import { conversations } from '../../../src/actors/conversations/protocol.ts';
 import { PATIENCE_MS } from '../../../src/actors/runs/patience.ts';
 import { runs } from '../../../src/actors/runs/protocol.ts';
 import { openRunStore, type RunRecord } from '../../../src/actors/runs/store.ts';
@@ -128,6 +129,33 @@ describe('a disk that is full', () => {
     const status = await app.system.named(runs).ask('agent_status', {});
     expect(status).toMatchObject({ active_sessions: 0 });
   });
+});
+
+test('a tool is not called before its call is in the journal', async () => {
+  const reached = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  const app = await openRunsSystem({
+    storage: tampered({
+      async append(entries) {
+        if (!entries.some((entry) => (entry as readonly string[])[0] === 'tool_call')) return;
+        reached.resolve();
+        await held.promise;
+      },
+    }),
+    script: [{ toolCalls: [{ name: 'scratchpad_note', arguments: { note: 'x' } }] }, { text: 'Noted.' }],
+  });
+  const runId = await app.start({ message: 'Note it', session_id: 'held' });
+  const scratchpad = async (): Promise<string> => {
+    const asked = { conversation_id: 'held', replace: false };
+    return (await app.system.named(conversations).ask('scratchpad', asked)).text;
+  };
+  await reached.promise;
+  // Long enough for a call that does not wait: it takes a few turns of the event loop and a commit.
+  for (let write = 0; write < 20; write += 1) await app.storage.write('flushed', () => undefined);
+  expect(await scratchpad()).toBe('');
+  held.resolve();
+  expect(textOf(await app.events(runId).rest())).toBe('Noted.');
+  expect(await scratchpad()).toBe('x');
 });
 
 describe('a tool that does not end', () => {
