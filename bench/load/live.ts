@@ -28,7 +28,7 @@ const SENT_SHARE_MIN = 0.97;
 const STEP_SECONDS = 10;
 const STEP_SETTLE_MS = 3_000;
 const CALM_MS = 3_000;
-const DOUBLINGS_MAX = 6;
+const STEPS_MAX = 6;
 const ENDINGS_PER_SECOND = 200;
 const REPLAYED = { tokens: 5_200, perSecond: 500 };
 const REPLAYS_PER_SECOND = 1;
@@ -110,11 +110,14 @@ async function hold(stage: Stage, { seconds }: LiveOptions, replayedRunId: strin
   }
 }
 
-/** Doubles the rate until it is not held; the first step is the one that was held before. */
+/** Doubles the rate until it is not held; or halves it until it is, when not even the first was. */
 async function climb(stage: Stage, options: LiveOptions, before: Window): Promise<readonly Step[]> {
-  const steps = [stepOf(options, options.perSecond, before)];
-  for (let doublings = 1; doublings <= DOUBLINGS_MAX && steps.at(-1)?.isHeld; doublings += 1) {
-    const perSecond = options.perSecond * 2 ** doublings;
+  const first = stepOf(options, options.perSecond, before);
+  const steps = [first];
+  const factor = first.isHeld ? 2 : 0.5;
+  let perSecond = options.perSecond;
+  for (let count = 0; count < STEPS_MAX && steps.at(-1)?.isHeld === first.isHeld; count += 1) {
+    perSecond *= factor;
     await stage.double.ask('setRate', perSecond);
     await pause(STEP_SETTLE_MS);
     const window = await watch(stage, Math.min(options.seconds, STEP_SECONDS) * 1_000);
