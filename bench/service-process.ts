@@ -13,13 +13,15 @@ process.on('disconnect', () => {
 const COLLECTIONS = 3;
 const FINALIZERS_MS = 100;
 
-process.on('message', async () => {
+process.on('message', () => void sayHeldBytes());
+
+async function sayHeldBytes(): Promise<void> {
   for (let i = 0; i < COLLECTIONS; i += 1) {
     globalThis.gc?.();
     await new Promise((resolve) => setTimeout(resolve, FINALIZERS_MS));
   }
   const { heapUsed, external } = process.memoryUsage();
   process.send?.(heapUsed + external);
-});
+}
 
 await import('../src/main.ts');
