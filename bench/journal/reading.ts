@@ -28,7 +28,8 @@ export async function measureReading(rounds: number): Promise<readonly Figure[]>
   for (let round = 0; round < rounds; round += 1) {
     await inFolder(async (directory) => {
       const store = openLog(directory);
-      const background = writeOn(store);
+      const background = writerOf(store);
+      background.start();
       for (let seq = 1; seq <= ENTRIES; seq += 10) {
         const ten = Array.from({ length: 10 }, (_, index) => seq + index);
         await Promise.all(ten.map((one) => store.append('long', one, [chunkEvent(one)])));
@@ -39,8 +40,11 @@ export async function measureReading(rounds: number): Promise<readonly Figure[]>
       flushed.p50.push(quantile(latencies, 0.5));
       flushed.p99.push(quantile(latencies, 0.99));
       bare.push(await syncsP99(directory));
+      // While others write there is always something to compact.
+      await background.stop();
       await store.journals.seal('long');
       await store.compaction.work();
+      background.start();
       replays.spans.push(await replay(store));
       await background.stop();
       await store.close();
@@ -75,7 +79,7 @@ function figuresOf(replays: readonly Replays[], by: string): readonly Figure[] {
 }
 
 /** 20,000 events a second, into 1,000 journals. */
-function writeOn(store: LogStore): { stop(): Promise<void> } {
+function writerOf(store: LogStore): { start(): void; stop(): Promise<void> } {
   const lastSeqs = Array.from({ length: BACKGROUND_JOURNALS }, () => 0);
   let next = 0;
   let last: Promise<unknown> = Promise.resolve();
@@ -89,8 +93,11 @@ function writeOn(store: LogStore): { stop(): Promise<void> } {
     }
     last = Promise.all(appends);
   };
-  const timer = setInterval(write, EVERY_MS);
+  let timer: NodeJS.Timeout | undefined;
   return {
+    start() {
+      timer = setInterval(write, EVERY_MS);
+    },
     async stop() {
       clearInterval(timer);
       await last;
