@@ -12,10 +12,17 @@ import { type Loss, type TakenUp, takeUp } from './recovery.ts';
 import type { Starting } from './starting.ts';
 import type { RunRecord } from './store.ts';
 
-/** Enough to fill a commit, few enough to keep the thread responsive. */
-const TAKEN_UP_AT_ONCE = 64;
-/** Nobody is served yet. */
-const RECOVERED_AT_ONCE = 256;
+/** What is taken up at once: it shares commits, and is in memory together. */
+interface Portion {
+  readonly runsMax: number;
+  /** Of messages and journals, roughly. */
+  readonly charsMax: number;
+}
+/** Few enough to keep the thread responsive. */
+const LIVE_PORTION: Portion = { runsMax: 64, charsMax: 8_000_000 };
+/** Nobody is served yet: the more share a commit the better. */
+const BOOT_PORTION: Portion = { runsMax: 1_024, charsMax: 32_000_000 };
+const EVENT_CHARS = 200;
 
 export interface Resuming {
   /** U1. Called once, by the setup. */
@@ -31,6 +38,10 @@ export function resumingOf(
   isResumeAllowed: () => boolean,
 ): Resuming {
   const { context, store, admission, directory, readers } = desk;
+
+  const journalChars = (runId: string): number => EVENT_CHARS * store.journals.lastSeq(runId);
+  const charsOf = ({ run_id, request }: RunRecord): number =>
+    (request.message?.length ?? 0) + journalChars(run_id);
 
   const takeUpOne = (run: LiveRun, loss: Loss): Promise<void> =>
     new Promise((resolve) => endings.takeUp(run, loss, beginAnew, resolve));
@@ -59,7 +70,7 @@ export function resumingOf(
         isMemoryLost: true,
       };
       const counts = { resumed: 0, settled: 0 };
-      for (const records of portionsOf(unfinished(desk), RECOVERED_AT_ONCE)) {
+      for (const records of portionsOf(unfinished(desk), BOOT_PORTION, charsOf)) {
         const all = await Promise.all(records.map((record) => attempt(desk, record, loss)));
         for (const [i, taken] of all.entries()) {
           const record = records[i] as RunRecord;
@@ -78,7 +89,7 @@ export function resumingOf(
     },
     async takeUpAll(lost, what) {
       const loss: Loss = { what, isResumeAllowed: isResumeAllowed(), isMemoryLost: false };
-      for (const portion of portionsOf(lost, TAKEN_UP_AT_ONCE)) {
+      for (const portion of portionsOf(lost, LIVE_PORTION, ({ runId }) => journalChars(runId))) {
         await Promise.all(portion.map((run) => takeUpOne(run, loss)));
       }
     },
@@ -101,13 +112,20 @@ function* unfinished({ store }: Desk): Iterable<RunRecord> {
   for (const { value } of store.records.by('byStatus', { prefix: ['running'] })) yield value;
 }
 
-function* portionsOf<T>(all: Iterable<T>, size: number): Iterable<readonly T[]> {
+function* portionsOf<T>(
+  all: Iterable<T>,
+  { runsMax, charsMax }: Portion,
+  charsOf: (one: T) => number,
+): Iterable<readonly T[]> {
   let portion: T[] = [];
+  let chars = 0;
   for (const one of all) {
     portion.push(one);
-    if (portion.length < size) continue;
+    chars += charsOf(one);
+    if (portion.length < runsMax && chars < charsMax) continue;
     yield portion;
     portion = [];
+    chars = 0;
   }
   if (portion.length > 0) yield portion;
 }
