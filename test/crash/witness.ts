@@ -14,6 +14,7 @@ export interface Witness {
   readonly seen: ReadEvent[];
   /** Messages that were accepted into it. */
   readonly steers: string[];
+  /** Somebody has asked for it. */
   isCancelled: boolean;
 }
 
@@ -49,8 +50,9 @@ export async function steer(service: ServiceProcess, witness: Witness, message: 
 
 export async function cancel(service: ServiceProcess, witness: Witness): Promise<void> {
   if (witness.runId === null) return;
-  const answer = await unlessGone(service.cancel(witness.runId));
-  if (answer?.body.cancel_requested === true) witness.isCancelled = true;
+  // Asked is enough: the answer may be lost with the service that has heard it.
+  witness.isCancelled = true;
+  await unlessGone(service.cancel(witness.runId));
 }
 
 /** What is wrong with the run as it can be read now that it has ended. */
