@@ -1,7 +1,8 @@
 // Tree: the whole supervision tree on one page. Actor, parent, restart, thread, mailbox.
 //
 //   root (one_for_one)
-//   ├─ config, tool-outputs, conversations, providers, tools, service, runtime edge thread, permanent
+//   ├─ config, tool-outputs, conversations, providers, tools, usage, service, runtime
+//   │                                                                           edge thread, permanent
 //   └─ chat (rest_for_one: a new directory wants new hosts)
 //      ├─ runs                                                                 edge thread, permanent
 //      ├─ run-hosts (one_for_one)
@@ -28,6 +29,7 @@ import { runtimeActor } from './runtime/actor.ts';
 import { serviceActor } from './service/actor.ts';
 import { toolOutputsActor } from './tool-outputs/actor.ts';
 import { toolsActor } from './tools/actor.ts';
+import { usageActor } from './usage/actor.ts';
 
 export interface TreeOptions {
   /** What seeds the configuration on first boot. */
@@ -57,6 +59,7 @@ export function troupeTree({ environment, keyFile, operator, runHosts }: TreeOpt
     child(conversationsActor, undefined, { id: 'conversations', name: true }),
     child(providersActor, { isExposed: isExposed(environment) }, { id: 'providers', name: true }),
     child(toolsActor, undefined, { id: 'tools', name: true }),
+    child(usageActor, undefined, { id: 'usage', name: true }),
     child(serviceActor, undefined, { id: 'service', name: true }),
     child(runtimeActor, undefined, { id: 'runtime', name: true }),
     supervise(

@@ -1,18 +1,33 @@
-// A real storage whose writes a test may fail or hold up.
+// A real storage whose writes a test may fail or hold up, and whose reads it may fail.
 
 import type { Journals, Storage } from '../../src/storage/contract.ts';
 
-/** A storage in which a test may fail or hold up what is written. */
+/** A storage in which a test may fail or hold up what is written, and fail what is read. */
 export function tampered(before: {
   /** A write of tables. */
   readonly write?: () => Promise<void>;
   /** A put in a write; gets the table's name. */
   readonly put?: (table: string) => void;
+  /** A read of a table outside a write; gets the table's name. */
+  readonly read?: (table: string) => void;
   /** An append to a journal; gets the entries. */
   readonly append?: (entries: readonly unknown[]) => Promise<void>;
 }): (storage: Storage) => Storage {
   return (storage) =>
     overriding(storage, {
+      table: (declaration) => {
+        const table = storage.table(declaration);
+        return overriding(table, {
+          get: (key) => {
+            before.read?.(table.name);
+            return table.get(key);
+          },
+          range: (options) => {
+            before.read?.(table.name);
+            return table.range(options);
+          },
+        });
+      },
       write: async (durability, change) => {
         await before.write?.();
         return storage.write(durability, (tx) =>

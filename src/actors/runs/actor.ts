@@ -7,6 +7,7 @@ import { type Fault, isFault } from '../../std/errors.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import { config } from '../config/protocol.ts';
 import { providerFaults } from '../providers/protocol.ts';
+import { usageFaults } from '../usage/protocol.ts';
 import { acceptanceOf, type Newcomer } from './acceptance.ts';
 import { Admission } from './admission.ts';
 import { type AgentActivity, agentStatus } from './agent-status.ts';
@@ -259,6 +260,8 @@ function failureOf({ code, message }: RunError): Fault {
   switch (code) {
     case 'model_not_found':
       return providerFaults.model_not_found(message);
+    case 'budget_exceeded':
+      return usageFaults.budget_exceeded(message);
     case 'service_stopped':
       return runFaults.service_stopped(message);
     default:

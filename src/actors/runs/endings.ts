@@ -5,7 +5,7 @@ import { present } from '../../std/assert.ts';
 import { isFault } from '../../std/errors.ts';
 import type { Desk } from './desk.ts';
 import type { LiveRun } from './directory.ts';
-import type { RunOutcome } from './protocol.ts';
+import type { EndedRun, RunOutcome } from './protocol.ts';
 import { type Loss, type LostEnd, settleRecord, settleRun, type TakenUp, takeUp } from './recovery.ts';
 import type { Starting } from './starting.ts';
 import type { RunRecord } from './store.ts';
@@ -15,7 +15,7 @@ const SETTLE_RETRY_MS = 1_000;
 
 export interface Endings {
   /** Its host says how it ended; its rows and events are saved. */
-  settled(outcome: RunOutcome): void;
+  settled(ended: EndedRun): void;
   /** Nobody runs it any more: it begins anew, or is settled. `onTried` is called when one of them was done, or is put off. */
   takeUp(run: LiveRun, loss: Loss, beginAnew: Starting['beginAnew'], onTried: () => void): void;
   /** The next start goes on with it. */
@@ -65,12 +65,12 @@ export function endingsOf(desk: Desk, onGone: (outcome: RunOutcome | null) => vo
     present(store.records.get(runId), 'the record of an accepted run');
 
   return {
-    settled(outcome) {
+    settled({ usage, ...outcome }) {
       const { run_id, status } = outcome;
       if (directory.beginSettling(run_id) === undefined) return;
       remember(desk, outcome);
       settle(run_id, async () => {
-        await settleRecord(context, store, run_id, status);
+        await settleRecord(context, store, run_id, status, usage);
         return outcome;
       });
     },

@@ -5,6 +5,7 @@
 // W3 While the model is silent the readers hear that it is being waited for.
 // W4 When that did not help, and nothing was said yet, the next model of the chain is asked: that one too is told, and has
 //    the rest of the turn. A provider that failed in this call is not asked again, whatever the model.
+// W5 Whatever is asked, again or for the first time, is asked within the budgets (turn-budget.ts).
 
 import { errorText, type Fault, isFault } from '../../std/errors.ts';
 import {
@@ -100,8 +101,9 @@ async function askModel(
 ): Promise<ModelAnswer> {
   for (let attempt = 0; ; attempt += 1) {
     checkNotStopped(turn);
-    turn.say('status', { phase: 'thinking', label: 'Thinking…' });
     const call = new CallInProgress(turn, messages, tools);
+    await call.admitted();
+    turn.say('status', { phase: 'thinking', label: 'Thinking…' });
     try {
       return await call.run();
     } catch (error) {
@@ -142,6 +144,11 @@ class CallInProgress {
     return this.#text !== '' || this.#toolCalls.length > 0;
   }
 
+  /** W5. @throws budget_exceeded */
+  admitted(): Promise<void> {
+    return this.#turn.budget.admit(this.#turn, this.#request, this.#inputEstimate);
+  }
+
   async run(): Promise<ModelAnswer> {
     const { completions, signal, journal, context, route } = this.#turn;
     const stopWatching = this.#watchSilence();
@@ -161,7 +168,7 @@ class CallInProgress {
               this.#finish = delta.reason;
               if (delta.usage !== null) {
                 this.#isUsageKnown = true;
-                this.#turn.usage.add(delta.usage);
+                this.#turn.usage.add(this.#request.modelId, delta.usage);
               }
               break;
           }
@@ -189,7 +196,7 @@ class CallInProgress {
 
   #settleUsage(): void {
     if (this.#isUsageKnown || !this.hasOutput) return;
-    this.#turn.usage.add({
+    this.#turn.usage.add(this.#request.modelId, {
       inputTokens: this.#inputEstimate,
       cacheReadTokens: 0,
       cacheWriteTokens: 0,

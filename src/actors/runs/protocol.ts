@@ -11,6 +11,7 @@ import { declareFaults } from '../../std/errors.ts';
 import { type Static, Type } from '../../std/schema.ts';
 import { type Address, call, protocol, stream, tell } from '../../supervisor/protocol.ts';
 import { CONVERSATION_ID_LENGTH_MAX } from '../conversations/protocol.ts';
+import { type TurnUsage, usageFaults } from '../usage/protocol.ts';
 
 export const runFaults = declareFaults({
   message_required: 'invalid',
@@ -168,6 +169,12 @@ export interface RunOutcome {
   readonly error: RunError | null;
 }
 
+/** What its host knows of it besides. */
+export interface EndedRun extends RunOutcome {
+  /** For the ledger; null when nothing is known. */
+  readonly usage: TurnUsage | null;
+}
+
 /**
  * Why a turn is ended before it is done. `suspended`: it is left to be resumed if it is between its steps, and ended like
  * `service_stopped` if it is not.
@@ -209,7 +216,7 @@ export const runs = protocol('runs', {
     summary: 'Runs a chat turn and answers when it is finished.',
     request: Type.Object({ ...blockingFields, agent_profile_id: OptionalId, ...ForUser }),
     reply: ChatReply,
-    faults: runFaults,
+    faults: { ...runFaults, ...usageFaults },
   }),
   list: call({
     summary: "The caller's detached runs, newest first.",
@@ -288,7 +295,7 @@ export const runs = protocol('runs', {
   /** Events of these runs were committed, up to these: readers may be woken (R2). Missing one is mended by the next. */
   appended: tell<{ readonly lastSeqs: readonly (readonly [runId: string, lastSeq: number])[] }>(),
   /** The turn is over, its rows and events are saved. */
-  settled: call<RunOutcome, void>(),
+  settled: call<EndedRun, void>(),
   /** The run was stopped between its steps: all it said is saved, and it can be resumed. */
   left: call<{ readonly run_id: string }, void>(),
   /**

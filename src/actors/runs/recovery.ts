@@ -5,11 +5,13 @@
 import { isFault } from '../../std/errors.ts';
 import type { ActorContext } from '../../supervisor/actor.ts';
 import { conversations, type NewRow } from '../conversations/protocol.ts';
+import type { TurnUsage } from '../usage/protocol.ts';
+import { enterUsage, usageOfLost } from './ledger.ts';
 import type { HandOver } from './prelude.ts';
 import type { RunOutcome, RunStatus } from './protocol.ts';
 import { fateOf, type LostRunFacts, pendingSteers } from './resumption.ts';
 import { type LostRun, outcomeOf, settleLostRun } from './settlement.ts';
-import { lastStepSeq } from './steps.ts';
+import { lastStep } from './steps.ts';
 import { type RunRecord, type RunStore, readEvents } from './store.ts';
 
 const CHANNEL_DEFAULT = '_default';
@@ -35,7 +37,7 @@ export async function takeUp(
   { what, ...allowed }: Loss,
 ): Promise<TakenUp> {
   const { run_id, createdAtMs } = record;
-  const stepSeq = lastStepSeq(store.steps, run_id);
+  const stepSeq = lastStep(store.steps, run_id)?.seq ?? 0;
   const behind = readEvents(store, run_id, stepSeq);
   const facts = { record, behind, isStored: false, ...allowed };
   const first = fateOf(facts);
@@ -70,7 +72,8 @@ export async function settleRun(
   const { rows, lastEvents, status } = settleLostRun({ record, events, end, nowMs: context.clock.nowMs() });
   if (rows !== null) await saveRows(context, record, rows);
   if (lastEvents.length > 0) await store.journals.append(run_id, events.length + 1, lastEvents);
-  await settleRecord(context, store, run_id, status);
+  const usage = usageOfLost(events, lastStep(store.steps, run_id));
+  await settleRecord(context, store, run_id, status, usage);
   return outcomeOf(record, status, [...events, ...lastEvents]);
 }
 
@@ -98,7 +101,7 @@ async function saveRows(
 }
 
 /**
- * Writes the final status, once, and has the journal laid out for reading. The steps are of no use any more; those that a crash
+ * Enters what the turn used, then writes the final status, once, and has the journal laid out for reading. The steps are of no use any more; those that a crash
  * leaves behind expire with the run.
  */
 export async function settleRecord(
@@ -106,7 +109,9 @@ export async function settleRecord(
   store: RunStore,
   runId: string,
   status: Exclude<RunStatus, 'running'>,
+  usage: TurnUsage | null,
 ): Promise<void> {
+  await enterUsage(context, runId, usage);
   const updatedAtMs = context.clock.nowMs();
   await changeRunning(context, store, runId, (record) => ({ ...record, status, updatedAtMs }));
   await store.steps.expire(runId);

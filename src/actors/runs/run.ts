@@ -9,6 +9,7 @@ import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import type { Ref } from '../../supervisor/protocol.ts';
 import type { completions } from '../providers/protocol.ts';
 import type { Announcer } from './announcer.ts';
+import { usageOfTurn } from './ledger.ts';
 import type { OfferedTools } from './offered-tools.ts';
 import { patiently } from './patience.ts';
 import { type RunOrder, run, runs, type StopCause } from './protocol.ts';
@@ -90,8 +91,11 @@ export const runActor = actor({
     const turn = runTurn(scope).then(async (outcome) => {
       await journal.flushed();
       if (journal.hasFailed) return; // This actor has crashed on it, and is settled like that (V2).
+      const usage = usageOfTurn(scope.usage, clock.monotonicMs() - scope.startedMonotonicMs);
       await report(context, () =>
-        outcome === null ? context.ask(runs, 'left', { run_id }) : context.ask(runs, 'settled', outcome),
+        outcome === null
+          ? context.ask(runs, 'left', { run_id })
+          : context.ask(runs, 'settled', { ...outcome, usage }),
       );
       context.stopSelf();
     });

@@ -96,8 +96,7 @@ export function readSteps(steps: Journals<RunStep>, run: string): readonly RunSt
   }
 }
 
-/** The number of the last event before the last step of a run; 0 when it has none. */
-export function lastStepSeq(steps: Journals<RunStep>, run: string): number {
+export function lastStep(steps: Journals<RunStep>, run: string): RunStep | undefined {
   const count = steps.lastSeq(run);
-  return count === 0 ? 0 : (steps.read(run, count - 1)[0]?.value.seq ?? 0);
+  return count === 0 ? undefined : steps.read(run, count - 1)[0]?.value;
 }

@@ -11,6 +11,7 @@ import type { RunJournal } from './run-journal.ts';
 import type { Steering } from './steering.ts';
 import type { StepLog } from './steps.ts';
 import type { Transcript } from './transcript.ts';
+import type { TurnBudget } from './turn-budget.ts';
 import type { UsageTotals } from './usage.ts';
 
 export interface TurnScope {
@@ -40,6 +41,7 @@ export interface RoutedTurn extends TurnScope {
   /** Another one from the moment on when its provider fails for good (model-call.ts). */
   route: ModelRoute;
   readonly sampling: Sampling;
+  readonly budget: TurnBudget;
 }
 
 /** The model that the turn is to have; null when nobody has said. */

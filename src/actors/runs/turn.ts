@@ -39,6 +39,7 @@ import {
   type StopCause,
 } from './protocol.ts';
 import { runToolLoop } from './tool-loop.ts';
+import { TurnBudget } from './turn-budget.ts';
 import { checkNotStopped, type RoutedTurn, type TurnScope, TurnStopped, wantedModel } from './turn-scope.ts';
 import { costFields } from './usage.ts';
 
@@ -109,6 +110,7 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
       frequencyPenalty: settings['llm_settings.frequency_penalty'],
       presencePenalty: settings['llm_settings.presence_penalty'],
     },
+    budget: new TurnBudget(settings),
   };
   const prompt = composePrompt({
     ...history,

@@ -7,10 +7,12 @@ import type { DoneEvent } from './events.ts';
 /** The totals as plain data. */
 export type UsageCounts = Pick<
   UsageTotals,
-  'inputTokens' | 'outputTokens' | 'reasoningTokens' | 'costUsd' | 'isEstimate' | 'contextTokens'
+  'model' | 'inputTokens' | 'outputTokens' | 'reasoningTokens' | 'costUsd' | 'isEstimate' | 'contextTokens'
 >;
 
 export class UsageTotals {
+  /** The model that was used last; null before the first. */
+  model: string | null = null;
   inputTokens = 0;
   outputTokens = 0;
   reasoningTokens = 0;
@@ -27,11 +29,12 @@ export class UsageTotals {
   }
 
   counts(): UsageCounts {
-    const { inputTokens, outputTokens, reasoningTokens, costUsd, isEstimate, contextTokens } = this;
-    return { inputTokens, outputTokens, reasoningTokens, costUsd, isEstimate, contextTokens };
+    const { model, inputTokens, outputTokens, reasoningTokens, costUsd, isEstimate, contextTokens } = this;
+    return { model, inputTokens, outputTokens, reasoningTokens, costUsd, isEstimate, contextTokens };
   }
 
-  add(usage: CompletionUsage): void {
+  add(model: string, usage: CompletionUsage): void {
+    this.model = model;
     this.inputTokens += usage.inputTokens;
     this.outputTokens += usage.outputTokens;
     this.reasoningTokens += usage.reasoningTokens;

@@ -9,6 +9,7 @@ import { runRoutes } from './runs.ts';
 import { runtimeRoutes } from './runtime.ts';
 import { serviceRoutes } from './service.ts';
 import { toolOutputRoutes } from './tool-outputs.ts';
+import { usageRoutes } from './usage.ts';
 
 export const routeTable: readonly Binding[] = [
   ...serviceRoutes,
@@ -18,5 +19,6 @@ export const routeTable: readonly Binding[] = [
   ...toolOutputRoutes,
   ...providerRoutes,
   ...configRoutes,
+  ...usageRoutes,
   ...runtimeRoutes,
 ];

@@ -144,6 +144,7 @@ describe('a resumed run', () => {
     messages: [{ role: 'user', content: `message ${n}` }],
     transcript: gain,
     usage: {
+      model: 'org/model:free',
       inputTokens: n,
       outputTokens: n,
       reasoningTokens: 0,

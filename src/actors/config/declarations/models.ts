@@ -65,17 +65,15 @@ const limits = onPage('models', {
     { ...PENALTY, step: 0.1 },
     'Makes words rarer once they were used.',
   ),
-  ...kept({
-    'budgets.daily_usd': optionalNumber(DOLLARS, 'Most that all turns of a day together may cost.', {
-      unit: 'USD',
-      emptyMeans: 'there is no limit',
-      why: 'Stops a loop or a leaked address from spending without end.',
-    }),
-    'budgets.per_run_usd': optionalNumber(DOLLARS, 'Most that one turn may cost.', {
-      unit: 'USD',
-      emptyMeans: 'there is no limit',
-      why: 'Stops a turn that calls tools again and again.',
-    }),
+  'budgets.daily_usd': optionalNumber(DOLLARS, 'Most that all turns of a day, in UTC, together may cost.', {
+    unit: 'USD',
+    emptyMeans: 'there is no limit',
+    why: 'Stops a loop or a leaked address from spending without end. Costs nobody knows are not counted.',
+  }),
+  'budgets.per_run_usd': optionalNumber(DOLLARS, 'Most that one turn may cost.', {
+    unit: 'USD',
+    emptyMeans: 'there is no limit',
+    why: 'Stops a turn that calls tools again and again. Costs nobody knows are not counted.',
   }),
   'models.fallback_enabled': flag(true, 'Lets another model answer when the requested one is unavailable.'),
   'models.offline_fallback.enabled': flag(
