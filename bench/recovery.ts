@@ -246,6 +246,7 @@ const STEP: RunStep = {
     goesOn: false,
   },
   usage: {
+    model: 'double-1',
     inputTokens: 100,
     outputTokens: 10,
     reasoningTokens: 0,
