@@ -9,6 +9,10 @@ import type { JournaledEvent, RunEvents } from './events.ts';
 import type { RunStep } from './steps.ts';
 import type { UsageCounts } from './usage.ts';
 
+/** The ledger may have crashed on something else. What it refuses for good must not keep the run from being settled. */
+const REFUSALS_MAX = 3;
+const RETRY_DELAY_MS = 200;
+
 /** A background job's turn is a chat like any other. */
 export function turnKey(runId: string): TurnKey {
   return { turn_id: runId, source: 'chat' };
@@ -48,11 +52,16 @@ export async function enterUsage(
     context.tell(usage, 'discard', turnKey(runId));
     return;
   }
-  try {
-    await context.ask(usage, 'record', { ...turnKey(runId), ...used });
-  } catch (error) {
-    // What is refused for good must not keep the run from being settled.
-    if (!isFault(error) || error.retryable || context.signal.aborted) throw error;
-    context.log.error({ run: runId, error: error.message }, 'the usage of a turn was refused');
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await context.ask(usage, 'record', { ...turnKey(runId), ...used });
+    } catch (error) {
+      if (!isFault(error) || error.retryable || context.signal.aborted) throw error;
+      if (tries === REFUSALS_MAX) {
+        context.log.error({ run: runId, error: error.message }, 'the usage of a turn was refused');
+        return;
+      }
+    }
+    await new Promise<void>((resolve) => context.clock.startTimer(RETRY_DELAY_MS, resolve));
   }
 }

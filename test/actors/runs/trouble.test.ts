@@ -202,8 +202,8 @@ describe('a bug in the directory', () => {
     let isBroken = false;
     const app = await openRunsSystem({
       storage: tampered({
-        async write() {
-          if (!isBroken) return;
+        put(table) {
+          if (!isBroken || table !== 'runs') return;
           isBroken = false;
           throw new TypeError('a bug');
         },

@@ -166,6 +166,24 @@ describe('a turn that is lost', () => {
   });
 });
 
+test('a bug in the ledger costs no turn: it is entered once the ledger is back', async () => {
+  let bugs = 1;
+  const app = await openRunsSystem({
+    script: { text: 'Hello.', usage: used(120, 30) },
+    storage: tampered({
+      put(table) {
+        if (!table.startsWith('usage') || bugs === 0) return;
+        bugs -= 1;
+        throw new TypeError('a bug');
+      },
+    }),
+  });
+  const runId = await app.start({ message: 'Hello' });
+  await eventually(() => app.status(runId)).toBe('done');
+  expect(bugs).toBe(0);
+  expect((await app.system.named(usage).ask('report', {})).totals.turns).toBe(1);
+});
+
 test('no turn whose end was seen is lost or doubled by kill -9', { timeout: 60_000 }, async () => {
   const TURNS = 12;
   await using double = await openTroupe({ script: { text: 'Hello.', usage: used(120, 30, 0.25) } });
