@@ -58,14 +58,19 @@ export function createAnthropicAdapter(): Adapter {
     const builder = buildCompletion(random, request.price);
     const usage = createUsage();
     const thoughts = collectThoughts();
-    const overdue = new AbortController();
-    const deadline = clock.startTimer(CALL_MS_MAX, () => overdue.abort());
-    const either = AbortSignal.any([signal, overdue.signal]);
+    const call = new AbortController();
+    const stop = (): void => call.abort();
+    let isOverdue = false;
+    const deadline = clock.startTimer(CALL_MS_MAX, () => {
+      isOverdue = true;
+      stop();
+    });
+    signal.addEventListener('abort', stop, { once: true });
     try {
       const client = await clientOf(connection, transport);
       if (signal.aborted) return;
-      const answer = client.messages.create(anthropicBody(request), { signal: either });
-      for await (const payloads of payloadsOf(await answer.asResponse(), either)) {
+      const answer = client.messages.create(anthropicBody(request), { signal: call.signal });
+      for await (const payloads of payloadsOf(await answer.asResponse(), call.signal)) {
         for (const payload of payloads) {
           const event = parseEvent(payload);
           if (event.type !== 'error') thoughts.see(event);
@@ -83,10 +88,11 @@ export function createAnthropicAdapter(): Adapter {
       if (signal.aborted) return; // D2
       const rest = builder.take();
       if (rest.length > 0) yield rest;
-      const cause = overdue.signal.aborted ? new OverdueAnswer(CALL_MS_MAX) : error; // D3
+      const cause = isOverdue ? new OverdueAnswer(CALL_MS_MAX) : error; // D3
       throw faultOf(cause, { connection, begun: builder.begun, nowMs: clock.nowMs() });
     } finally {
       deadline.cancel();
+      signal.removeEventListener('abort', stop);
     }
   };
 }
