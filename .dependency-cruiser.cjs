@@ -85,7 +85,7 @@ module.exports = {
     fence('threads', ['worker_threads'], '^src/supervisor/'),
     fence('storage', ['lmdb'], '^src/storage/'),
     fence('providers', ['@anthropic-ai/sdk'], '^src/actors/providers/'),
-    fence('requests', ['undici', 'eventsource-parser'], '^src/(actors/providers|egress)/'),
+    fence('requests', ['undici', 'eventsource-parser'], '^src/(actors/(providers|aggregator)|egress)/'),
     fence('http', ['fastify', '@fastify'], '^src/http/'),
     fence('time-and-randomness', ['crypto', 'timers'], '^src/std/'),
 

@@ -62,6 +62,7 @@ export async function createTroupe(options: TroupeOptions): Promise<Troupe> {
   if (options.port !== null) await assertPortFree(options.host ?? HOST_DEFAULT, options.port ?? PORT_DEFAULT); // Z3
   const storage = await openStorage({ directory: dataDir, primary: true });
   const started: { system?: ActorSystem; edge?: HttpEdge } = {};
+  let url: string | null = null;
   const stopStarted = (): Promise<void> => stopInOrder(started, storage);
   try {
     started.system = await createActorSystem({
@@ -72,6 +73,7 @@ export async function createTroupe(options: TroupeOptions): Promise<Troupe> {
         keyFile: join(dataDir, 'settings.key'),
         operator: await readOperatorFile(join(dataDir, 'settings.json')),
         runHosts: options.runHosts ?? RUN_HOSTS_DEFAULT,
+        servedAt: () => url,
       }),
       threads: {
         bootstrap: {
@@ -82,7 +84,7 @@ export async function createTroupe(options: TroupeOptions): Promise<Troupe> {
         },
       },
     });
-    const url = options.port === null ? null : await listen(started, options, environment, version, log);
+    url = options.port === null ? null : await listen(started, options, environment, version, log);
     let stopping: Promise<void> | null = null;
     return {
       url,

@@ -1,8 +1,8 @@
 // Tree: the whole supervision tree on one page. Actor, parent, restart, thread, mailbox.
 //
 //   root (one_for_one)
-//   ├─ config, tool-outputs, conversations, providers, tools, usage, service, runtime
-//   │                                                                           edge thread, permanent
+//   ├─ config, tool-outputs, conversations, providers, aggregator, tools, usage, service,
+//   │  runtime                                                                  edge thread, permanent
 //   └─ chat (rest_for_one: a new directory wants new hosts)
 //      ├─ runs                                                                 edge thread, permanent
 //      ├─ run-hosts (one_for_one)
@@ -17,6 +17,7 @@
 import type { Supervision } from '../supervisor/actor.ts';
 import { type ChildSpec, child } from '../supervisor/children.ts';
 import { supervise } from '../supervisor/supervisor.ts';
+import { aggregatorActor } from './aggregator/actor.ts';
 import { configActor } from './config/actor.ts';
 import type { OperatorSettings } from './config/operator-file.ts';
 import { conversationsActor } from './conversations/actor.ts';
@@ -40,6 +41,8 @@ export interface TreeOptions {
   readonly operator: OperatorSettings;
   /** Worker threads that carry runs. */
   readonly runHosts: number;
+  /** Where the service listens; null before it does, and without a server of its own. */
+  readonly servedAt: () => string | null;
 }
 
 /** A lost thread is a rare and grave event; a run host that keeps dying is worth more patience than a crash loop on the edge. */
@@ -52,12 +55,21 @@ const HOST_SUPERVISION: Partial<Supervision> = {
 const CHAT_SHUTDOWN_MS = 4_500;
 const HOST_SHUTDOWN_MS = 4_000;
 
-export function troupeTree({ environment, keyFile, operator, runHosts }: TreeOptions): readonly ChildSpec[] {
+export function troupeTree({
+  environment,
+  keyFile,
+  operator,
+  runHosts,
+  servedAt,
+}: TreeOptions): readonly ChildSpec[] {
+  const callbackBase = environment['SVC_AGGREGATOR_CALLBACK_BASE'];
+  const publicHost = environment['SVC_PUBLIC_HOST'];
   return [
     child(configActor, { environment, keyFile, operator }, { id: 'config', name: true }),
     child(toolOutputsActor, undefined, { id: 'tool-outputs', name: true }),
     child(conversationsActor, undefined, { id: 'conversations', name: true }),
     child(providersActor, { isExposed: isExposed(environment) }, { id: 'providers', name: true }),
+    child(aggregatorActor, { callbackBase, publicHost, servedAt }, { id: 'aggregator', name: true }),
     child(toolsActor, undefined, { id: 'tools', name: true }),
     child(usageActor, undefined, { id: 'usage', name: true }),
     child(serviceActor, undefined, { id: 'service', name: true }),

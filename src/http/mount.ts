@@ -9,7 +9,8 @@ import { edgeFaults } from './errors.ts';
 import { sessionUser } from './hooks/session.ts';
 import { type MessageSources, messageSources } from './message.ts';
 import { routeSchema } from './openapi.ts';
-import type { ActorDoor, Binding, CallBinding, StreamBinding } from './route.ts';
+import { PAGE_HEADERS } from './result-page.ts';
+import type { ActorDoor, Binding, CallBinding, PageBinding, StreamBinding } from './route.ts';
 import { EventStream } from './sse.ts';
 
 /** A reader costs a file descriptor and some ten kilobytes; a process has about 20,000 descriptors. */
@@ -46,7 +47,7 @@ export function mountBindings(
     const shape = binding.url.replace(/\{\w+\}/g, '{}');
     const { methods } = paths.get(shape) ?? { methods: new Set() };
     paths.set(shape, { path, methods: methods.add(binding.method) });
-    // A HEAD of a stream would have no end.
+    // A HEAD of a stream would have no end, and one of a page would use it up.
     const exposeHeadRoute = binding.method === 'GET' && binding.kind === 'call';
     if (exposeHeadRoute) methods.add('HEAD');
     app.route({
@@ -54,16 +55,43 @@ export function mountBindings(
       url: path,
       exposeHeadRoute,
       schema: routeSchema(binding, sources, operationId),
-      handler:
-        binding.kind === 'call'
-          ? callHandler(binding, sources, options)
-          : streamHandler(binding, sources, streams, options),
+      handler: handlerOf(binding, sources, streams, options),
     });
   }
   for (const bound of paths.values()) refuseOtherMethods(app, bound);
   app.addHook('preClose', async () => {
     for (const stream of streams) stream.close();
   });
+}
+
+function handlerOf(
+  binding: Binding,
+  sources: MessageSources,
+  streams: Set<EventStream>,
+  options: MountOptions,
+): RouteHandlerMethod {
+  switch (binding.kind) {
+    case 'call':
+      return callHandler(binding, sources, options);
+    case 'page':
+      return pageHandler(binding, sources, options);
+    case 'stream':
+      return streamHandler(binding, sources, streams, options);
+  }
+}
+
+/** What it settles goes on when the browser has left. */
+function pageHandler(
+  binding: PageBinding,
+  sources: MessageSources,
+  { door }: MountOptions,
+): RouteHandlerMethod {
+  const show = binding.show(door);
+  const patience = binding.deadlineMs === undefined ? {} : { deadlineMs: binding.deadlineMs };
+  return async (request, reply) => {
+    const { status, html } = await show(sources.assemble(request, sessionUser(request)), patience);
+    return reply.code(status).headers(PAGE_HEADERS).send(html);
+  };
 }
 
 function callHandler(

@@ -72,6 +72,11 @@ function goodAnswer(binding: Binding): Record<string, unknown> {
       },
     };
   }
+  if (binding.kind === 'page') {
+    return {
+      [status]: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } },
+    };
+  }
   const { reply } = binding.contract;
   const schema = reply === undefined ? {} : plainSchema(reply as JsonSchema);
   return { [status]: { 'x-response-description': 'Done', ...schema } };

@@ -15,6 +15,7 @@ import type {
   RequestTo,
   StreamsOf,
 } from '../supervisor/protocol.ts';
+import type { Page } from './result-page.ts';
 import type { Tail } from './sse.ts';
 import type { SseFrame } from './sse-framing.ts';
 
@@ -60,7 +61,13 @@ export interface StreamBinding extends BindingBase {
   open(door: ActorDoor): (message: Message, signal: AbortSignal) => Tail | Promise<Tail>;
 }
 
-export type Binding = CallBinding | StreamBinding;
+/** A call that a browser makes when it is sent here: it answers a page. */
+export interface PageBinding extends BindingBase {
+  readonly kind: 'page';
+  show(door: ActorDoor): (message: Message, options: AskOptions) => Promise<Page>;
+}
+
+export type Binding = CallBinding | StreamBinding | PageBinding;
 
 /** `bind('GET', '/api/tool-outputs/{storage_key}', toolOutputs, 'read')`. */
 export function bind<P extends Protocol, Name extends CallsOf<P>>(
@@ -78,6 +85,31 @@ export function bind<P extends Protocol, Name extends CallsOf<P>>(
       const actor = door.named(protocol);
       // The message was validated against the contract's schema: this is where it gets its type.
       return (given, askOptions) => actor.ask(message, given as RequestTo<P, Name>, askOptions);
+    },
+  };
+}
+
+export interface PageOptions<P extends Protocol, Name extends CallsOf<P>> extends BindOptions {
+  readonly page: (reply: ReplyFrom<P, Name>) => Page;
+}
+
+/** `bindPage('GET', '/api/…/oauth/callback/{nonce}', aggregator, 'settleLink', { page: … })`. */
+export function bindPage<P extends Protocol, Name extends CallsOf<P>>(
+  method: Method,
+  url: string,
+  protocol: P,
+  message: Name,
+  options: PageOptions<P, Name>,
+): PageBinding {
+  const { page, ...rest } = options;
+  return {
+    ...rest,
+    ...described(method, url, protocol, message, message),
+    kind: 'page',
+    show(door) {
+      const actor = door.named(protocol);
+      return async (given, askOptions) =>
+        page(await actor.ask(message, given as RequestTo<P, Name>, askOptions));
     },
   };
 }

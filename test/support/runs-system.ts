@@ -57,6 +57,7 @@ export async function openRunsSystem(options: RunsSystemOptions = {}): Promise<R
       keyFile: join(folder.directory, 'settings.key'),
       operator: {},
       runHosts: 2,
+      servedAt: () => null,
     }),
   });
   onTestFinished(async () => {

@@ -2,7 +2,7 @@
 // A provider is configured when its credential is there: a key, or for LM Studio an address.
 
 import type { Settings } from '../config/protocol.ts';
-import type { Connection, ProviderKind } from './protocol.ts';
+import { type Connection, OPENROUTER_BASE_URL, type ProviderKind } from './protocol.ts';
 
 export interface BuiltinProvider {
   readonly id: string;
@@ -31,7 +31,7 @@ export const BUILTIN_PROVIDERS: readonly BuiltinProvider[] = [
     kind: 'openrouter',
     credential: 'api_key',
     environment: 'OPENROUTER_API_KEY',
-    baseUrlDefault: 'https://openrouter.ai/api/v1',
+    baseUrlDefault: OPENROUTER_BASE_URL,
     retriesMax: 3,
     configuration: (settings) => ({
       apiKey: settings['providers.openrouter.api_key'],

@@ -26,6 +26,9 @@ export const providerFaults = declareFaults({
   provider_malformed: 'upstream',
 });
 
+/** Where the aggregator is, unless the settings say otherwise. */
+export const OPENROUTER_BASE_URL = 'https://openrouter.ai/api/v1';
+
 export type ProviderKind =
   | 'openai_compatible'
   | 'anthropic'

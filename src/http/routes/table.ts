@@ -1,6 +1,7 @@
 // The route table: every route of the API, one file a noun. A new noun is one line here.
 
 import type { Binding } from '../route.ts';
+import { aggregatorRoutes } from './aggregator.ts';
 import { configRoutes } from './config.ts';
 import { conversationRoutes } from './conversations.ts';
 import { jobRoutes } from './jobs.ts';
@@ -18,6 +19,7 @@ export const routeTable: readonly Binding[] = [
   ...conversationRoutes,
   ...toolOutputRoutes,
   ...providerRoutes,
+  ...aggregatorRoutes,
   ...configRoutes,
   ...usageRoutes,
   ...runtimeRoutes,
