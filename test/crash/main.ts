@@ -1,5 +1,6 @@
 // Main: `npm run crash -- --moments 1000 [--seed N]`: kills the service at that many moments, decided by the seed, and says
-// what came of it. Ends with 1 at the first flaw, and after an interrupt; leaves no process and no folder behind.
+// what came of it. Ends with 1 at the first flaw; after an interrupt it finishes its epoch first. Leaves no process and no
+// folder behind.
 
 import { parseArgs } from 'node:util';
 import { startProviderDoubleProcess } from '../support/provider-double-process.ts';
@@ -18,9 +19,11 @@ const moments = Number(values.moments);
 const seed = Number(values.seed);
 
 let isInterrupted = false;
-process.once('SIGINT', () => {
-  isInterrupted = true;
-});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    isInterrupted = true;
+  });
+}
 
 const double = await startProviderDoubleProcess({ script: CRASH_SCRIPT });
 process.stdout.write(`${moments} moments, seed ${seed}\n`);
