@@ -10,14 +10,20 @@
 //      │  │  ├─ completions                                                 permanent
 //      │  │  └─ <run id> …                                                  temporary: settled, never repeated
 //      │  └─ run-2 …
-//      └─ jobs                                                                 edge thread, permanent
+//      ├─ jobs                                                                 edge thread, permanent
+//      ├─ direct-completions (a router)                                        its routees on run-1, run-2 …, permanent
+//      │  └─ 0, 1 … > completions
+//      └─ chat-completions                                                     edge thread, permanent
 //
 // Children start in this order and stop in reverse: a run that is being stopped still finds the conversations to save to.
 
 import type { Supervision } from '../supervisor/actor.ts';
 import { type ChildSpec, child } from '../supervisor/children.ts';
+import { router } from '../supervisor/routing/router.ts';
 import { supervise } from '../supervisor/supervisor.ts';
 import { aggregatorActor } from './aggregator/actor.ts';
+import { chatCompletionsActor } from './chat-completions/actor.ts';
+import { directCompletionsActor } from './chat-completions/direct.ts';
 import { configActor } from './config/actor.ts';
 import type { OperatorSettings } from './config/operator-file.ts';
 import { conversationsActor } from './conversations/actor.ts';
@@ -80,10 +86,12 @@ export function troupeTree({
         child(runsActor, undefined, { id: 'runs', name: true }),
         supervise(
           { id: 'run-hosts', shutdownMs: HOST_SHUTDOWN_MS },
-          Array.from({ length: runHosts }, (_, i) => runHostChild(`run-${i + 1}`)),
+          runHostNames(runHosts).map(runHostChild),
           HOST_SUPERVISION,
         ),
         child(jobsActor, undefined, { id: 'jobs', name: true }),
+        directCompletionsChild(runHosts),
+        child(chatCompletionsActor, {}, { id: 'chat-completions', name: true }),
       ],
       { strategy: 'rest_for_one' },
     ),
@@ -93,6 +101,26 @@ export function troupeTree({
 /** The operator says so by naming the address or the token under which the API is reached from outside. */
 function isExposed(environment: TreeOptions['environment']): boolean {
   return Boolean(environment['SVC_PUBLIC_HOST'] || environment['SVC_GATEWAY_TOKEN']);
+}
+
+function runHostNames(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, i) => `run-${i + 1}`);
+}
+
+/** One on each run-host thread, and each call where the fewest are. */
+function directCompletionsChild(runHosts: number): ChildSpec {
+  const { module, exportName } = completionsActor;
+  const pool = router(
+    directCompletionsActor,
+    { completions: { module, exportName } },
+    {
+      strategy: 'least_loaded',
+      routees: runHosts,
+      placements: runHostNames(runHosts).map((thread) => ({ thread })),
+      supervision: HOST_SUPERVISION,
+    },
+  );
+  return child(...pool, { id: 'direct-completions', name: true });
 }
 
 function runHostChild(name: string): ChildSpec {
@@ -105,4 +133,8 @@ function runHostChild(name: string): ChildSpec {
 }
 
 /** What a run-host thread loads before it is ready. */
-export const RUN_HOST_MODULES: readonly string[] = [runHostActor.module, completionsActor.module];
+export const RUN_HOST_MODULES: readonly string[] = [
+  runHostActor.module,
+  completionsActor.module,
+  directCompletionsActor.module,
+];

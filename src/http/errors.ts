@@ -38,12 +38,31 @@ export const edgeFaults = declareFaults({
   streams_exhausted: 'unavailable',
 });
 
+/** How the failures of a route are worded, where not as `{ error, ...details }`. */
+export interface FailureDialect {
+  /** Of every body that `bodyOf` makes. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly bodyOf: (told: ToldFailure) => Readonly<Record<string, unknown>>;
+}
+
+export interface ToldFailure {
+  readonly status: number;
+  readonly sentence: string;
+  /** The declared fault's; null where nobody declared one. */
+  readonly code: string | null;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    failures?: FailureDialect;
+  }
+}
+
 const RETRY_AFTER_DEFAULT_MS = 1000;
 
-export interface Failure {
-  readonly status: number;
+export interface Failure extends ToldFailure {
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Readonly<Record<string, unknown>>;
 }
 
 export function failureOf(fault: Fault): Failure {
@@ -53,7 +72,9 @@ export function failureOf(fault: Fault): Failure {
   return {
     status,
     headers: asksToRetry ? { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) } : {},
-    body: { ...fault.details, error: fault.message },
+    sentence: fault.message,
+    code: fault.code,
+    details: fault.details ?? {},
   };
 }
 
@@ -62,11 +83,24 @@ export function answerFailure(error: unknown, request: FastifyRequest, reply: Fa
   const failure = error instanceof Fault ? failureOf(error) : failureOfFramework(error as FastifyError);
   const isBug = failure === undefined || (error instanceof Fault && error.kind === 'internal');
   if (isBug) log.error({ ...requestNames(request), detail: stackOf(error) }, 'request failed');
-  if (failure !== undefined) {
-    reply.code(failure.status).headers(failure.headers).send(failure.body);
-    return;
-  }
-  reply.code(500).send({ error: 'Internal error', request_id: request.id }); // R2
+  const { failures = plainFailures } = request.routeOptions.config;
+  const told = failure ?? internalFailure(request.id);
+  reply.code(told.status).headers(told.headers).send(failures.bodyOf(told));
+}
+
+export const plainFailures: FailureDialect = {
+  schema: {
+    type: 'object',
+    properties: { error: { type: 'string' } },
+    required: ['error'],
+    additionalProperties: true,
+  },
+  bodyOf: ({ sentence, details }) => ({ ...details, error: sentence }),
+};
+
+/** R2. */
+function internalFailure(request_id: string): Failure {
+  return { status: 500, headers: {}, sentence: 'Internal error', code: null, details: { request_id } };
 }
 
 function requestNames(request: FastifyRequest): Record<string, unknown> {
@@ -90,5 +124,5 @@ function failureOfFramework(error: FastifyError): Failure | undefined {
   }
   const status = error.statusCode;
   if (typeof status !== 'number' || status < 400 || status > 499) return undefined;
-  return { status, headers: {}, body: { error: error.message } };
+  return { status, headers: {}, sentence: error.message, code: null, details: {} };
 }

@@ -2,7 +2,7 @@
 // N1 A path that is bound answers 405 with `Allow` to every method that it is not bound to.
 // N2 At most STREAMS_OPEN_MAX readers at once; one more is told to come again.
 
-import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods, RouteHandlerMethod } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import { edgeFaults } from './errors.ts';
@@ -55,6 +55,7 @@ export function mountBindings(
       url: path,
       exposeHeadRoute,
       schema: routeSchema(binding, sources, operationId),
+      config: binding.failures === undefined ? {} : { failures: binding.failures },
       handler: handlerOf(binding, sources, streams, options),
     });
   }
@@ -64,12 +65,14 @@ export function mountBindings(
   });
 }
 
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+
 function handlerOf(
   binding: Binding,
   sources: MessageSources,
   streams: Set<EventStream>,
   options: MountOptions,
-): RouteHandlerMethod {
+): Handler {
   switch (binding.kind) {
     case 'call':
       return callHandler(binding, sources, options);
@@ -77,15 +80,19 @@ function handlerOf(
       return pageHandler(binding, sources, options);
     case 'stream':
       return streamHandler(binding, sources, streams, options);
+    case 'either': {
+      const answer = callHandler(binding.call, sources, options);
+      const stream = streamHandler(binding.stream, sources, streams, options);
+      return (request, reply) => {
+        const body = request.body as Readonly<Record<string, unknown>>;
+        return body[binding.streamsWhen] === true ? stream(request, reply) : answer(request, reply);
+      };
+    }
   }
 }
 
 /** What it settles goes on when the browser has left. */
-function pageHandler(
-  binding: PageBinding,
-  sources: MessageSources,
-  { door }: MountOptions,
-): RouteHandlerMethod {
+function pageHandler(binding: PageBinding, sources: MessageSources, { door }: MountOptions): Handler {
   const show = binding.show(door);
   const patience = binding.deadlineMs === undefined ? {} : { deadlineMs: binding.deadlineMs };
   return async (request, reply) => {
@@ -94,11 +101,7 @@ function pageHandler(
   };
 }
 
-function callHandler(
-  binding: CallBinding,
-  sources: MessageSources,
-  { door }: MountOptions,
-): RouteHandlerMethod {
+function callHandler(binding: CallBinding, sources: MessageSources, { door }: MountOptions): Handler {
   const ask = binding.ask(door);
   const { status = 200, deadlineMs } = binding;
   if (deadlineMs === undefined) {
@@ -123,7 +126,7 @@ function streamHandler(
   sources: MessageSources,
   streams: Set<EventStream>,
   { door, clock, log, streamsOpenMax }: MountOptions,
-): RouteHandlerMethod {
+): Handler {
   const open = binding.open(door);
   return async (request: FastifyRequest, reply: FastifyReply) => {
     if (streams.size >= streamsOpenMax) throw edgeFaults.streams_exhausted('Too many open streams'); // N2
@@ -136,6 +139,7 @@ function streamHandler(
     const stream = new EventStream({
       response: reply.raw,
       headers: reply.getHeaders(),
+      failures: binding.failures,
       clock,
       log,
       onOpen: () => void reply.hijack(),

@@ -5,20 +5,13 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance, FastifySchema } from 'fastify';
-import { STATUS_OF_KIND } from './errors.ts';
+import { plainFailures, STATUS_OF_KIND } from './errors.ts';
 import { type JsonSchema, plainSchema } from './json-schema.ts';
 import type { MessageSources } from './message.ts';
 import type { Binding } from './route.ts';
 
 export const OPENAPI_PATH = '/api/openapi.json';
 export const DOCS_PATH = '/api/docs';
-
-const ERROR_BODY = {
-  type: 'object',
-  properties: { error: { type: 'string' } },
-  required: ['error'],
-  additionalProperties: true,
-} as const;
 
 /** To be called before the routes are mounted: it watches them come. */
 export async function describeRoutes(app: FastifyInstance, version: string): Promise<void> {
@@ -50,7 +43,7 @@ export function routeSchema(binding: Binding, sources: MessageSources, operation
     response: {
       ...goodAnswer(binding),
       ...declaredFailures(binding),
-      default: { 'x-response-description': 'Any other failure', ...ERROR_BODY },
+      default: { 'x-response-description': 'Any other failure', ...failureBody(binding) },
     },
   };
 }
@@ -62,15 +55,12 @@ const LAST_EVENT_ID = {
   },
 };
 
+const EVENT_STREAM = { 'text/event-stream': { schema: { type: 'string' } } };
+
 function goodAnswer(binding: Binding): Record<string, unknown> {
   const status = binding.status ?? 200;
   if (binding.kind === 'stream') {
-    return {
-      [status]: {
-        description: 'Server-sent events',
-        content: { 'text/event-stream': { schema: { type: 'string' } } },
-      },
-    };
+    return { [status]: { description: 'Server-sent events', content: EVENT_STREAM } };
   }
   if (binding.kind === 'page') {
     return {
@@ -79,7 +69,13 @@ function goodAnswer(binding: Binding): Record<string, unknown> {
   }
   const { reply } = binding.contract;
   const schema = reply === undefined ? {} : plainSchema(reply as JsonSchema);
-  return { [status]: { 'x-response-description': 'Done', ...schema } };
+  if (binding.kind === 'call') return { [status]: { 'x-response-description': 'Done', ...schema } };
+  const description = `Done; server-sent events where \`${binding.streamsWhen}\` is true`;
+  return { [status]: { description, content: { 'application/json': { schema }, ...EVENT_STREAM } } };
+}
+
+function failureBody({ failures = plainFailures }: Binding): object {
+  return failures.schema;
 }
 
 /** Faults that share a status are told apart by their sentence, and listed by their code. */
@@ -92,7 +88,7 @@ function declaredFailures(binding: Binding): Record<string, unknown> {
   return Object.fromEntries(
     [...codesByStatus].map(([status, codes]) => [
       status,
-      { 'x-response-description': codes.join(', '), ...ERROR_BODY },
+      { 'x-response-description': codes.join(', '), ...failureBody(binding) },
     ]),
   );
 }

@@ -15,6 +15,7 @@ import type {
   RequestTo,
   StreamsOf,
 } from '../supervisor/protocol.ts';
+import type { FailureDialect } from './errors.ts';
 import type { Page } from './result-page.ts';
 import type { Tail } from './sse.ts';
 import type { SseFrame } from './sse-framing.ts';
@@ -38,6 +39,8 @@ export interface BindOptions {
   readonly tag?: string;
   /** For an answer that takes longer than the system's default; the client's leaving then ends the wait. */
   readonly deadlineMs?: number;
+  /** How failures are worded; `{ error, ...details }` when absent. */
+  readonly failures?: FailureDialect;
 }
 
 interface BindingBase extends BindOptions {
@@ -67,7 +70,16 @@ export interface PageBinding extends BindingBase {
   show(door: ActorDoor): (message: Message, options: AskOptions) => Promise<Page>;
 }
 
-export type Binding = CallBinding | StreamBinding | PageBinding;
+/** One URL, two ways to be answered: the message says which. */
+export interface EitherBinding extends BindingBase {
+  readonly kind: 'either';
+  readonly call: CallBinding;
+  readonly stream: StreamBinding;
+  /** The property of the message that is true where a stream is wanted. */
+  readonly streamsWhen: string;
+}
+
+export type Binding = CallBinding | StreamBinding | EitherBinding | PageBinding;
 
 /** `bind('GET', '/api/tool-outputs/{storage_key}', toolOutputs, 'read')`. */
 export function bind<P extends Protocol, Name extends CallsOf<P>>(
@@ -189,6 +201,35 @@ export function bindOpening<P extends Protocol, Open extends CallsOf<P>, Name ex
         };
       };
     },
+  };
+}
+
+export interface EitherOptions<P extends Protocol, Name extends FrameStreamsOf<P>> extends BindOptions {
+  /** The stream that answers the same message piece by piece. */
+  readonly stream: Name;
+  readonly streamsWhen: keyof RequestTo<P, Name> & string;
+}
+
+/**
+ * A call and a stream with the same request, told apart by a property of it.
+ * `bindEither('POST', '/v1/chat/completions', chatCompletions, 'complete', { stream: 'stream', streamsWhen: 'stream' })`.
+ */
+export function bindEither<P extends Protocol, Name extends CallsOf<P>, Stream extends FrameStreamsOf<P>>(
+  method: Method,
+  url: string,
+  protocol: P,
+  message: Name,
+  options: EitherOptions<P, Stream>,
+): EitherBinding {
+  const { stream, streamsWhen, ...rest } = options;
+  const call = bind(method, url, protocol, message, rest);
+  const { kind: _kind, ask: _ask, ...base } = call;
+  return {
+    ...base,
+    kind: 'either',
+    call,
+    stream: bindStream(method, url, protocol, stream, rest),
+    streamsWhen,
   };
 }
 

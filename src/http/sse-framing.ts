@@ -1,11 +1,12 @@
 // SseFraming: frames as the bytes of a text/event-stream.
-// S1 Framing to the byte: `id: N` (stored events only), `event: NAME`, `data: ONE-LINE-JSON`, a blank line.
+// S1 Framing to the byte: `id: N` (stored events only), `event: NAME` (named events only), `data: ONE-LINE-JSON`, a blank line.
 // S5 A batch that many readers are given is framed once: those who give it must not change it.
 
 export interface SseFrame {
   /** The sequence number that a reader resumes after; absent for frames that are not stored. */
   readonly seq?: number;
-  readonly event: string;
+  /** Absent where the stream's format names no events (as OpenAI's): then the frame is its data line. */
+  readonly event?: string;
   /** JSON text without a line break. */
   readonly data: string;
 }
@@ -33,10 +34,8 @@ export function bytesOf(frames: readonly SseFrame[]): Buffer {
 function textOf(frames: readonly SseFrame[]): string {
   let text = '';
   for (const { seq, event, data } of frames) {
-    text +=
-      seq === undefined
-        ? `event: ${event}\ndata: ${data}\n\n`
-        : `id: ${seq}\nevent: ${event}\ndata: ${data}\n\n`;
+    const named = event === undefined ? `data: ${data}\n\n` : `event: ${event}\ndata: ${data}\n\n`;
+    text += seq === undefined ? named : `id: ${seq}\n${named}`;
   }
   return text;
 }

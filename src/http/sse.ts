@@ -11,6 +11,7 @@ import type { Clock, Timer } from '../std/clock.ts';
 import { errorText, Fault } from '../std/errors.ts';
 import type { Log } from '../std/log.ts';
 import { type Pulled, pulledFrom, type Taker } from '../std/pulled.ts';
+import { type FailureDialect, failureOf } from './errors.ts';
 import { bytesOf, HEARTBEAT, type SseFrame } from './sse-framing.ts';
 
 /** What a reader is given: frames to start with, and the batches that follow. */
@@ -34,6 +35,8 @@ export interface EventStreamOptions {
   readonly response: ServerResponse;
   /** What the hooks before put on the reply: CORS. */
   readonly headers: Readonly<Record<string, string | string[] | number | undefined>>;
+  /** How a failure is told once the response is open; as an `error` event when absent. */
+  readonly failures: FailureDialect | undefined;
   readonly clock: Clock;
   readonly log: Log;
   /** Called once, when the first byte is about to leave: from then on the response is ours. */
@@ -81,10 +84,10 @@ export class EventStream implements Taker<readonly SseFrame[]> {
       this.fail(error);
     }
     await this.#over.promise;
-    const { response, log } = this.#options;
+    const { response, failures, log } = this.#options;
     if (this.#ending === 'failed') {
       if (!this.#isOpen) throw this.#failure; // S3
-      response.write(bytesOf([failureFrame(this.#failure, log)]));
+      response.write(bytesOf([failureFrame(this.#failure, failures, log)]));
     }
     this.#open();
     if (!response.destroyed) response.end();
@@ -211,8 +214,10 @@ export class EventStream implements Taker<readonly SseFrame[]> {
 }
 
 /** The reader's last word when its producer broke: a declared fault is told, anything else is only logged. */
-function failureFrame(error: unknown, log: Log): SseFrame {
+function failureFrame(error: unknown, failures: FailureDialect | undefined, log: Log): SseFrame {
   if (!(error instanceof Fault)) log.error({ detail: errorText(error) }, 'event stream failed');
   const sentence = error instanceof Fault ? error.message : 'Internal error';
-  return { event: 'error', data: JSON.stringify({ error: sentence }) };
+  if (failures === undefined) return { event: 'error', data: JSON.stringify({ error: sentence }) };
+  const told = error instanceof Fault ? failureOf(error) : { status: 500, sentence, code: null, details: {} };
+  return { data: JSON.stringify(failures.bodyOf(told)) };
 }

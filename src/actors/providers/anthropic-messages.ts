@@ -37,7 +37,24 @@ export function anthropicBody(request: CompletionRequest): MessageCreateParamsSt
     ...(system.length === 0 ? {} : { system }),
     ...(request.tools.length === 0 ? {} : { tools: request.tools.map(wireTool) }),
     ...outputConfig(request),
+    ...toolChoice(request),
+    ...(request.stop === undefined ? {} : { stop_sequences: [...request.stop] }),
   });
+}
+
+/** What the API takes for granted is not said. It says nothing of several calls where there must be none. */
+function toolChoice({
+  toolChoice: choice,
+  parallelToolCalls,
+  tools,
+}: CompletionRequest): Partial<MessageCreateParamsStreaming> {
+  const disable_parallel_tool_use = parallelToolCalls === false;
+  if (tools.length === 0 || (choice === undefined && !disable_parallel_tool_use)) return {};
+  if (choice === 'none') return { tool_choice: { type: 'none' } };
+  if (typeof choice === 'object')
+    return { tool_choice: { type: 'tool', name: choice.name, disable_parallel_tool_use } };
+  const type = choice === 'required' ? 'any' : 'auto';
+  return { tool_choice: { type, disable_parallel_tool_use } };
 }
 
 /** The API knows schemas, and no "some JSON". */

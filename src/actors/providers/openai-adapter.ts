@@ -90,9 +90,24 @@ function bodyOf(request: CompletionRequest): object {
     ...(isReasoningModel(modelId) ? {} : wireSampling(request)),
     ...(maxOutputTokens === null ? {} : { [limit]: maxOutputTokens }),
     ...(tools.length === 0 ? {} : { tools: tools.map((tool) => ({ type: 'function', function: tool })) }),
+    ...wireToolChoice(request),
+    ...(request.stop === undefined ? {} : { stop: request.stop }),
+    ...(request.seed === undefined ? {} : { seed: request.seed }),
     ...(responseFormat === undefined ? {} : { response_format: responseFormat }),
     // OpenRouter reports what it billed only when it is asked to.
     ...(connection.kind === 'openrouter' ? { usage: { include: true } } : {}),
+  };
+}
+
+function wireToolChoice({ toolChoice, parallelToolCalls }: CompletionRequest): object {
+  return {
+    ...(toolChoice === undefined
+      ? {}
+      : {
+          tool_choice:
+            typeof toolChoice === 'string' ? toolChoice : { type: 'function', function: toolChoice },
+        }),
+    ...(parallelToolCalls === undefined ? {} : { parallel_tool_calls: parallelToolCalls }),
   };
 }
 
@@ -104,7 +119,7 @@ function wireSampling({
   presencePenalty = 0,
 }: Sampling): object {
   return {
-    temperature,
+    ...(temperature === undefined ? {} : { temperature }),
     ...(topP === 1 ? {} : { top_p: topP }),
     ...(frequencyPenalty === 0 ? {} : { frequency_penalty: frequencyPenalty }),
     ...(presencePenalty === 0 ? {} : { presence_penalty: presencePenalty }),

@@ -3,7 +3,7 @@
 // that no model stream ever passes through the edge thread.
 
 import type { EgressPolicy } from '../../egress/guard.ts';
-import { declareFaults } from '../../std/errors.ts';
+import { declareFaults, type Fault, isFault } from '../../std/errors.ts';
 import { Type } from '../../std/schema.ts';
 import { call, protocol, stream, tell } from '../../supervisor/protocol.ts';
 
@@ -28,6 +28,21 @@ export const providerFaults = declareFaults({
 
 /** Where the aggregator is, unless the settings say otherwise. */
 export const OPENROUTER_BASE_URL = 'https://openrouter.ai/api/v1';
+
+/** Of one answer, whoever asks: who has failed on so many providers has another problem. */
+export const FALLBACKS_MAX = 3;
+
+const PASSING_FAULTS: ReadonlySet<string> = new Set([
+  'provider_rate_limited',
+  'provider_unreachable',
+  'provider_stalled',
+  'provider_malformed',
+]);
+
+/** Another provider may do better. What a provider refused, the next one would refuse too. */
+export function isPassing(error: unknown): error is Fault {
+  return isFault(error) && PASSING_FAULTS.has(error.code);
+}
 
 export type ProviderKind =
   | 'openai_compatible'
@@ -118,7 +133,7 @@ export type ModelMessage =
 
 /** What is absent, or is what every API takes for granted, is left to the provider. */
 export interface Sampling {
-  readonly temperature: number;
+  readonly temperature?: number;
   readonly topP?: number;
   readonly frequencyPenalty?: number;
   readonly presencePenalty?: number;
@@ -136,6 +151,9 @@ export type ResponseFormat =
       };
     };
 
+/** Whether the model must call a tool, and which. */
+export type ToolChoice = 'none' | 'auto' | 'required' | { readonly name: string };
+
 export interface CompletionRequest extends Sampling {
   readonly connection: Connection;
   readonly modelId: string;
@@ -144,9 +162,16 @@ export interface CompletionRequest extends Sampling {
     readonly name: string;
     readonly description: string;
     readonly parameters: Readonly<Record<string, unknown>>;
+    /** Arguments must follow the schema to the letter, where the provider can see to that. */
+    readonly strict?: boolean;
   }[];
   readonly maxOutputTokens: number | null;
   readonly responseFormat?: ResponseFormat;
+  readonly toolChoice?: ToolChoice;
+  readonly parallelToolCalls?: boolean;
+  /** The answer ends before any of these. */
+  readonly stop?: readonly string[];
+  readonly seed?: number;
   /** What the usage is priced by where the provider does not say what it billed. */
   readonly price?: Price | null;
 }

@@ -10,7 +10,9 @@
 import { errorText, type Fault, isFault } from '../../std/errors.ts';
 import {
   type CompletionRequest,
+  FALLBACKS_MAX,
   type FinishReason,
+  isPassing,
   type ModelMessage,
   type ModelRoute,
   type ModelToolCall,
@@ -35,15 +37,6 @@ const RATE_LIMIT_WAITS_MS = [15_000, 30_000, 60_000, 120_000];
 /** A provider that asks for more is not waited for: the turn would look dead. */
 const RETRY_AFTER_MAX_MS = 180_000;
 const RETRY_BACKOFF_MS = 500;
-/** A turn that has failed on so many providers has another problem. */
-const FALLBACKS_MAX = 3;
-/** Another provider may do better. What a provider refused, the next one would refuse too. */
-const PASSING_FAULTS: ReadonlySet<string> = new Set([
-  'provider_rate_limited',
-  'provider_unreachable',
-  'provider_stalled',
-  'provider_malformed',
-]);
 const SILENCE_FIRST_MS = 20_000;
 const SILENCE_NEXT_MS = 30_000;
 
@@ -58,7 +51,7 @@ export async function callModel(
     try {
       return await askModel(turn, messages, tools);
     } catch (error) {
-      if (!isFault(error) || !PASSING_FAULTS.has(error.code)) throw error;
+      if (!isPassing(error)) throw error;
       const failed = turn.route;
       const next = await nextRoute(turn, failedProviders, estimateMessagesTokens(messages));
       if (next === null) throw error;

@@ -56,6 +56,7 @@ export const CHAT_DEADLINE_MS = 600_000;
 /** What saving the rows of stopped runs may take. */
 export const STOP_GRACE_MS = 1_000;
 const MESSAGE_LENGTH_MAX = 1_000_000;
+const EARLIER_TURNS_MAX = 4_096;
 const RUN_MESSAGE_LENGTH = 200;
 
 const Text = Type.String();
@@ -71,6 +72,12 @@ const MediaRef = Type.Object({
 });
 const MediaRefs = Type.Optional(Type.Union([Type.Array(MediaRef, { maxItems: 20 }), Type.Null()]));
 
+const EphemeralTurn = Type.Object({
+  role: Type.Union([Type.Literal('user'), Type.Literal('assistant')]),
+  content: Type.String({ maxLength: MESSAGE_LENGTH_MAX }),
+});
+export type EphemeralTurn = Static<typeof EphemeralTurn>;
+
 const blockingFields = {
   message: Type.Optional(Type.String({ maxLength: MESSAGE_LENGTH_MAX })),
   session_id: SessionId,
@@ -78,6 +85,8 @@ const blockingFields = {
   profile_id: OptionalId,
   temperature: Type.Optional(Type.Union([Type.Number({ minimum: 0, maximum: 2 }), Type.Null()])),
   use_memory: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+  /** Of a turn with `use_memory: false`, whose caller knows the conversation; the newest that fit are used. */
+  earlier: Type.Optional(Type.Array(EphemeralTurn, { maxItems: EARLIER_TURNS_MAX })),
 };
 
 /** A turn as a client asks for it. Null members mean the same as absent ones. */
@@ -153,11 +162,6 @@ export interface Steer {
   readonly message: string;
   /** Milliseconds since 1970. */
   readonly atMs: number;
-}
-
-export interface EphemeralTurn {
-  readonly role: 'user' | 'assistant';
-  readonly content: string;
 }
 
 /** How a run ended, as its host reports it. */

@@ -117,7 +117,9 @@ export function startingOf(
 
   /** Read now, when the turns before it are over. */
   const earlierTurns = ({ request, session_id }: RunRecord): readonly EphemeralTurn[] =>
-    request.use_memory === false ? desk.sessions.turns(session_id, context.clock.nowMs()) : [];
+    request.use_memory === false
+      ? (request.earlier ?? desk.sessions.turns(session_id, context.clock.nowMs()))
+      : [];
 
   return {
     startNext,

@@ -2,6 +2,7 @@
 
 import type { Binding } from '../route.ts';
 import { aggregatorRoutes } from './aggregator.ts';
+import { chatCompletionRoutes } from './chat-completions.ts';
 import { configRoutes } from './config.ts';
 import { conversationRoutes } from './conversations.ts';
 import { jobRoutes } from './jobs.ts';
@@ -20,6 +21,7 @@ export const routeTable: readonly Binding[] = [
   ...toolOutputRoutes,
   ...providerRoutes,
   ...aggregatorRoutes,
+  ...chatCompletionRoutes,
   ...configRoutes,
   ...usageRoutes,
   ...runtimeRoutes,
