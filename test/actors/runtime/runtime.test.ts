@@ -68,8 +68,8 @@ test('the threads are there by themselves', async () => {
   expect(status).toBe(200);
   expect(body.threads.slice(0, 3)).toMatchObject([
     { thread: 0, name: 'edge', state: 'ready', heap_mb: expect.any(Number) },
-    { thread: 1, name: 'run-1', actors: 2 },
-    { thread: 2, name: 'run-2', actors: 2 },
+    { thread: 1, name: 'run-1', actors: 4 },
+    { thread: 2, name: 'run-2', actors: 4 },
   ]);
 });
 
