@@ -97,11 +97,14 @@ export const aggregatorActor = actor({
       },
 
       async unlink() {
+        // A key that is being stored is not among the settings yet; it is forgotten right after.
+        const isComing = flow?.phase.kind === 'storing';
         flow = null;
         const { baseUrl, apiKey } = await access();
-        if (apiKey !== null) await context.ask(config, 'assign', { 'providers.openrouter.api_key': null });
+        const had_key = apiKey !== null || isComing;
+        if (had_key) await context.ask(config, 'assign', { 'providers.openrouter.api_key': null });
         accounts.clear();
-        return { status: 'unlinked', had_key: apiKey !== null, revoke_url: revokeUrl(baseUrl) };
+        return { status: 'unlinked', had_key, revoke_url: revokeUrl(baseUrl) };
       },
 
       account: async () => accounts.get(await access()),

@@ -8,6 +8,7 @@ import { aggregator } from '../../../src/actors/aggregator/protocol.ts';
 import { configActor } from '../../../src/actors/config/actor.ts';
 import { config, type Settings } from '../../../src/actors/config/protocol.ts';
 import { type Clock, systemClock } from '../../../src/std/clock.ts';
+import type { Log } from '../../../src/std/log.ts';
 import { child } from '../../../src/supervisor/children.ts';
 import type { Ref } from '../../../src/supervisor/protocol.ts';
 import { createActorSystem } from '../../../src/supervisor/system.ts';
@@ -17,6 +18,8 @@ import { openTemporaryStorage } from '../../support/storage.ts';
 export interface AggregatorSystem {
   readonly aggregator: Ref<typeof aggregator>;
   readonly double: AggregatorDouble;
+  /** All that was logged so far, fields and words. */
+  logged(): string;
   set(values: Partial<Settings>): Promise<void>;
   settings(): Promise<Settings>;
   elapse(ms: number): void;
@@ -29,6 +32,7 @@ export const KEY = 'providers.openrouter.api_key';
 export async function openAggregatorSystem(values: Partial<Settings> = {}): Promise<AggregatorSystem> {
   const double = await startAggregatorDouble();
   const data = await openTemporaryStorage();
+  const lines: unknown[] = [];
   let elapsedMs = 0;
   const clock: Clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + elapsedMs };
   const aggregatorArgs = {
@@ -39,6 +43,7 @@ export async function openAggregatorSystem(values: Partial<Settings> = {}): Prom
   const configArgs = { environment: {}, keyFile: join(data.directory, 'secrets.key'), operator: {} };
   const system = await createActorSystem({
     clock,
+    log: collector(lines),
     services: { storage: data.storage, version: '0.0.0' },
     children: [
       child(configActor, configArgs, { id: 'config', name: true }),
@@ -57,6 +62,7 @@ export async function openAggregatorSystem(values: Partial<Settings> = {}): Prom
   return {
     aggregator: system.named(aggregator),
     double,
+    logged: () => JSON.stringify(lines),
     set,
     settings: () => system.named(config).ask('settings', {}),
     elapse(ms) {
@@ -65,4 +71,9 @@ export async function openAggregatorSystem(values: Partial<Settings> = {}): Prom
     codeFor: (authorizationUrl) =>
       new URL(double.consent(authorizationUrl)).searchParams.get('code') as string,
   };
+}
+
+function collector(lines: unknown[]): Log {
+  const keep = (fields: object, message: string): void => void lines.push({ ...fields, message });
+  return { debug: keep, info: keep, warn: keep, error: keep, child: () => collector(lines) };
 }

@@ -125,3 +125,24 @@ test('unlinking forgets the key here, and says where to revoke it', async () => 
   expect(await aggregator.ask('unlink', {})).toEqual({ status: 'unlinked', had_key: false, revoke_url });
   expect(double.requests).toEqual([]);
 });
+
+test('neither nonce, code, verifier nor key is in any log or answer', async () => {
+  const { aggregator, double, logged, codeFor } = await openAggregatorSystem();
+  const answers: unknown[] = [];
+  const link = async (): Promise<readonly string[]> => {
+    const { flow_id: nonce, authorization_url } = await aggregator.ask('startLink', {});
+    const code = codeFor(authorization_url);
+    answers.push(await aggregator.ask('settleLink', { nonce, code }));
+    answers.push(await aggregator.ask('linkStatus', { flow_id: nonce }));
+    const sent = double.requestsTo('/auth/keys').at(-1)?.body as { readonly code_verifier: string };
+    expect(authorization_url).not.toContain(sent.code_verifier);
+    return [nonce, code, sent.code_verifier];
+  };
+  const secrets = [...(await link())];
+  double.answer('/auth/keys', { text: JSON.stringify({ error: 'sk-or-v1-echoed' }) });
+  secrets.push(...(await link()), ...double.minted, 'sk-or-v1-echoed');
+  expect(answers).toContainEqual({ outcome: 'failed' });
+  expect(logged()).toContain('an account was not linked');
+  expect(double.minted).toHaveLength(1);
+  for (const secret of secrets) expect(logged() + JSON.stringify(answers)).not.toContain(secret);
+});

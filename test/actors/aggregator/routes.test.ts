@@ -105,6 +105,7 @@ test('a flow is cancelled, and the account is unlinked', async () => {
     'expired',
   );
   expect((await app.call('GET', `${BASE}/oauth/status`)).body.status).toBe('expired');
+  expect((await app.call('POST', `${BASE}/oauth/cancel`)).body).toEqual({ status: 'cancelled' });
   expect((await app.call('POST', `${BASE}/unlink`)).body).toEqual({
     status: 'unlinked',
     had_key: true,
