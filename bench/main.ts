@@ -12,6 +12,7 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Benc
   'fan-out': async (args) => (await import('./load/fan-out.ts')).benchFanOut(args),
   recovery: async (args) => (await import('./recovery.ts')).benchRecovery(args),
   runs: async () => (await import('./runs.ts')).benchRuns(),
+  usage: async (args) => (await import('./usage.ts')).benchUsage(args),
 };
 
 const name = process.argv[2] ?? '';

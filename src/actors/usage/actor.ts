@@ -4,7 +4,7 @@ import { isFault } from '../../std/errors.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import { config } from '../config/protocol.ts';
 import { dayOf } from './day.ts';
-import { usage, usageFaults } from './protocol.ts';
+import { USAGE_DAYS_MAX, usage, usageFaults } from './protocol.ts';
 import { reportOf, windowOf } from './report.ts';
 import { type Budgets, Spending } from './spending.ts';
 import { openUsageStore } from './store.ts';
@@ -43,6 +43,19 @@ export const usageActor = actor({
     };
     const sweepIn = (delayMs: number): void => void context.after('sweep', delayMs, sweep);
     sweepIn(SWEEP_INTERVAL_MS);
+
+    /** Day by day, so that the first report does not hold up this thread with all of them. */
+    const readAhead = (day: number): void => {
+      if (day <= today() - USAGE_DAYS_MAX) return;
+      try {
+        store.usageOn(day, today());
+      } catch (error) {
+        if (!isFault(error)) throw error;
+        return; // The report will say so.
+      }
+      context.after('read ahead', 0, () => readAhead(day - 1));
+    };
+    context.after('read ahead', 0, () => readAhead(today() - 1));
 
     const budgetsNow = async (): Promise<Budgets> => {
       const settings = await context.ask(config, 'settings', {});
