@@ -14,6 +14,9 @@ export interface Counters {
   readonly timedTurns: number;
 }
 
+/** Counters that somebody adds to. */
+export type Sum = { -readonly [Name in keyof Counters]: number };
+
 export const NOTHING_COUNTED: Counters = {
   turns: 0,
   inputTokens: 0,
@@ -37,13 +40,18 @@ export function countersOf({ inputTokens, outputTokens, costUsd, latencyMs }: Tu
 }
 
 export function sumOf(a: Counters, b: Counters): Counters {
-  return {
-    turns: a.turns + b.turns,
-    inputTokens: a.inputTokens + b.inputTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    costUsd: a.costUsd + b.costUsd,
-    unpricedTurns: a.unpricedTurns + b.unpricedTurns,
-    latencyMs: a.latencyMs + b.latencyMs,
-    timedTurns: a.timedTurns + b.timedTurns,
-  };
+  const sum = { ...a };
+  addTo(sum, b);
+  return sum;
+}
+
+/** For who adds up many: a sum for each of them would be much garbage. */
+export function addTo(sum: Sum, more: Counters): void {
+  sum.turns += more.turns;
+  sum.inputTokens += more.inputTokens;
+  sum.outputTokens += more.outputTokens;
+  sum.costUsd += more.costUsd;
+  sum.unpricedTurns += more.unpricedTurns;
+  sum.latencyMs += more.latencyMs;
+  sum.timedTurns += more.timedTurns;
 }

@@ -1,6 +1,6 @@
 // Report: a window of days as the route shows it. Pure.
 
-import { type Counters, NOTHING_COUNTED, sumOf } from './counters.ts';
+import { addTo, type Counters, NOTHING_COUNTED, type Sum, sumOf } from './counters.ts';
 import { type DayUsage, type Dimension, dateOf } from './day.ts';
 import { USAGE_DAYS_DEFAULT, USAGE_DAYS_MAX, type UsageReport } from './protocol.ts';
 
@@ -41,11 +41,12 @@ type CountersView = ReturnType<typeof viewOf>;
 
 /** The ones with the most tokens first. */
 function sharesBy(dimension: Dimension, days: readonly DayUsage[]): readonly [string, CountersView][] {
-  const sums = new Map<string, Counters>();
+  const sums = new Map<string, Sum>();
   for (const { shares } of days) {
     for (const [name, counters] of shares[dimension]) {
       const sum = sums.get(name);
-      sums.set(name, sum === undefined ? counters : sumOf(sum, counters));
+      if (sum === undefined) sums.set(name, { ...counters });
+      else addTo(sum, counters);
     }
   }
   return Array.from(sums, ([name, counters]): [string, CountersView] => [name, viewOf(counters)]).sort(
