@@ -91,7 +91,7 @@ export function troupeTree({
         ),
         child(jobsActor, undefined, { id: 'jobs', name: true }),
         directCompletionsChild(runHosts),
-        child(chatCompletionsActor, {}, { id: 'chat-completions', name: true }),
+        child(chatCompletionsActor, undefined, { id: 'chat-completions', name: true }),
       ],
       { strategy: 'rest_for_one' },
     ),

@@ -3,8 +3,11 @@
 
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import { providers } from '../providers/protocol.ts';
+import type { ChatRequest } from '../runs/protocol.ts';
+import { usage } from '../usage/protocol.ts';
 import { agentAnswer } from './agent-answer.ts';
 import { answerInPieces, answerWhole } from './answering.ts';
+import { apiTurn } from './expense.ts';
 import { AGENT_DEFAULT, orderOf } from './order.ts';
 import {
   CALL_DEADLINE_MS,
@@ -21,37 +24,30 @@ import {
 /** Whoever makes the answer keeps the deadline; this is for one that is lost. */
 const ASK_DEADLINE_MS = CALL_DEADLINE_MS + 5_000;
 
-export interface ChatCompletionsArguments {
-  readonly callsOpenMax?: number;
-}
-
 export const chatCompletionsActor = actor({
   module: import.meta.url,
   exportName: 'chatCompletionsActor',
   protocol: chatCompletions,
-  setup(
-    context: ActorContext<typeof chatCompletions>,
-    { callsOpenMax = CALLS_OPEN_MAX }: ChatCompletionsArguments,
-  ) {
+  setup(context: ActorContext<typeof chatCompletions>) {
     let callsOpen = 0;
     context.exposeState(() => ({ callsOpen }));
 
     return {
       async complete(request, { signal }) {
-        enter();
+        const id = enter();
         try {
-          return await completed(request, signal);
+          return await completed(id, request, signal);
         } finally {
-          callsOpen -= 1;
+          leave(id);
         }
       },
 
       async *stream(request, { signal }) {
-        enter();
+        const id = enter();
         try {
-          yield* streamed(request, signal);
+          yield* streamed(id, request, signal);
         } finally {
-          callsOpen -= 1;
+          leave(id);
         }
       },
 
@@ -64,37 +60,43 @@ export const chatCompletionsActor = actor({
       },
     };
 
-    /** C5. */
-    function enter(): void {
-      if (callsOpen >= callsOpenMax)
+    /** C5. The id of the completion. */
+    function enter(): string {
+      if (callsOpen >= CALLS_OPEN_MAX)
         throw chatCompletionFaults.completions_full(`${callsOpen} completions are under way already`);
       callsOpen += 1;
+      return context.random.hex(24);
     }
 
-    function completed(request: ChatCompletionRequest, signal: AbortSignal): Promise<ChatCompletion> {
+    function leave(id: string): void {
+      callsOpen -= 1;
+      context.tell(usage, 'discard', apiTurn(id)); // What was reserved, not what is entered.
+    }
+
+    function completed(
+      id: string,
+      request: ChatCompletionRequest,
+      signal: AbortSignal,
+    ): Promise<ChatCompletion> {
       const asked = orderOf(request);
-      if (asked.kind === 'direct') {
-        const options = { signal, deadlineMs: ASK_DEADLINE_MS };
-        return context.ask(directCompletions, 'complete', asked.order, options);
-      }
-      const { turn } = asked;
-      return answerWhole(context, (inTime) => agentAnswer(context, turn, request.user_id, inTime), signal);
+      if (asked.kind === 'agent') return answerWhole(context, turnOf(id, request, asked.turn), signal);
+      const options = { signal, deadlineMs: ASK_DEADLINE_MS };
+      return context.ask(directCompletions, 'complete', { id, ...asked.order }, options);
     }
 
     function streamed(
+      id: string,
       request: ChatCompletionRequest,
       signal: AbortSignal,
     ): AsyncIterable<readonly CompletionFrame[]> {
       const asked = orderOf(request);
-      if (asked.kind === 'direct')
-        return context.stream(directCompletions, 'stream', asked.order, { signal });
-      const { turn, wantsUsage } = asked;
-      return answerInPieces(
-        context,
-        (inTime) => agentAnswer(context, turn, request.user_id, inTime),
-        wantsUsage,
-        signal,
-      );
+      return asked.kind === 'agent'
+        ? answerInPieces(context, turnOf(id, request, asked.turn), asked.wantsUsage, signal)
+        : context.stream(directCompletions, 'stream', { id, ...asked.order }, { signal });
+    }
+
+    function turnOf(id: string, { user_id }: ChatCompletionRequest, turn: ChatRequest) {
+      return { id, answer: (signal: AbortSignal) => agentAnswer(context, turn, user_id, signal) };
     }
 
     async function listed() {

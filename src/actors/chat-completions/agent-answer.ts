@@ -1,10 +1,11 @@
 // AgentAnswer: the answer of an agent: a turn of Troupe, read from its journal as any reader would.
 // B1 The turn ends with the request (C3): here nobody could come back for it.
 
-import { errorText } from '../../std/errors.ts';
+import { errorText, type Fault } from '../../std/errors.ts';
 import type { ActorContext } from '../../supervisor/actor.ts';
-import type { CompletionDelta, FinishReason } from '../providers/protocol.ts';
-import { type ChatRequest, type RunFrame, runs } from '../runs/protocol.ts';
+import { type CompletionDelta, type FinishReason, providerFaults } from '../providers/protocol.ts';
+import { type ChatRequest, type RunFrame, runFaults, runs } from '../runs/protocol.ts';
+import { usageFaults } from '../usage/protocol.ts';
 import type { AnswerPart } from './model-answer.ts';
 import { AGENT_DEFAULT } from './order.ts';
 import { chatCompletionFaults } from './protocol.ts';
@@ -49,9 +50,23 @@ function deltaOf({ event, data }: RunFrame): readonly CompletionDelta[] {
     case 'done':
       return [finishOf(JSON.parse(data))];
     case 'error':
-      throw chatCompletionFaults.completion_failed(JSON.parse(data).error);
+      throw failureOf(JSON.parse(data));
     default:
       return [];
+  }
+}
+
+/** What is no failure of the model keeps its own code and status. */
+function failureOf({ code, error }: { readonly code?: string; readonly error: string }): Fault {
+  switch (code) {
+    case 'model_not_found':
+      return providerFaults.model_not_found(error);
+    case 'budget_exceeded':
+      return usageFaults.budget_exceeded(error);
+    case 'service_stopped':
+      return runFaults.service_stopped(error);
+    default:
+      return chatCompletionFaults.completion_failed(error);
   }
 }
 

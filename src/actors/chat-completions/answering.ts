@@ -11,17 +11,23 @@ import {
 } from './protocol.ts';
 import { failureFrame, type Letterhead, ReplyChunks, WholeReply } from './reply.ts';
 
+type AnsweringContext = Pick<ActorContext, 'clock'>;
 type Answer = (signal: AbortSignal) => AsyncGenerator<AnswerPart, void, undefined>;
 
+interface Answering {
+  readonly id: string;
+  readonly answer: Answer;
+}
+
 export async function answerWhole(
-  context: ActorContext,
-  answer: Answer,
+  context: AnsweringContext,
+  { id, answer }: Answering,
   asked: AbortSignal,
 ): Promise<ChatCompletion> {
   const reply = new WholeReply();
   let letterhead: Letterhead | null = null;
   for await (const { model, deltas } of inTime(context, answer, asked)) {
-    letterhead ??= letterheadOf(context, model);
+    letterhead ??= letterheadOf(context, id, model);
     reply.add(deltas);
   }
   if (letterhead === null) throw chatCompletionFaults.completion_failed('The model said nothing');
@@ -30,15 +36,15 @@ export async function answerWhole(
 
 /** A failure before the first piece is an ordinary refusal; behind it, it is told in the stream (Y3). */
 export async function* answerInPieces(
-  context: ActorContext,
-  answer: Answer,
+  context: AnsweringContext,
+  { id, answer }: Answering,
   wantsUsage: boolean,
   asked: AbortSignal,
 ): AsyncGenerator<readonly CompletionFrame[], void, undefined> {
   let chunks: ReplyChunks | null = null;
   try {
     for await (const { model, deltas } of inTime(context, answer, asked)) {
-      chunks ??= new ReplyChunks(letterheadOf(context, model), wantsUsage);
+      chunks ??= new ReplyChunks(letterheadOf(context, id, model), wantsUsage);
       yield chunks.frames(deltas);
     }
   } catch (error) {
@@ -51,7 +57,7 @@ export async function* answerInPieces(
 }
 
 async function* inTime(
-  { clock }: ActorContext,
+  { clock }: AnsweringContext,
   answer: Answer,
   asked: AbortSignal,
 ): AsyncGenerator<AnswerPart, void, undefined> {
@@ -68,6 +74,6 @@ async function* inTime(
     throw chatCompletionFaults.completion_overdue(`No whole answer within ${CALL_DEADLINE_MS / 1000} s`);
 }
 
-function letterheadOf({ clock, random }: ActorContext, model: string): Letterhead {
-  return { id: `chatcmpl-${random.hex(24)}`, created: Math.floor(clock.nowMs() / 1000), model };
+function letterheadOf({ clock }: AnsweringContext, id: string, model: string): Letterhead {
+  return { id: `chatcmpl-${id}`, created: Math.floor(clock.nowMs() / 1000), model };
 }

@@ -5,7 +5,7 @@ import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import { loadBehaviour } from '../../supervisor/threads/load-behaviour.ts';
 import { answerInPieces, answerWhole } from './answering.ts';
 import { modelAnswer } from './model-answer.ts';
-import { directCompletions } from './protocol.ts';
+import { type DirectOrder, directCompletions } from './protocol.ts';
 
 export interface DirectArguments {
   /** The model client's behaviour, by module and name: its folder is not ours to import. */
@@ -22,17 +22,14 @@ export const directCompletionsActor = actor({
   ) => {
     const behaviour = await loadBehaviour(module, exportName);
     const client = context.spawn(behaviour, undefined, { id: 'completions', restart: 'permanent' });
+    const answering = (order: DirectOrder) => ({
+      id: order.id,
+      answer: (signal: AbortSignal) => modelAnswer(context, client, order, signal),
+    });
 
     return {
-      complete: (order, { signal }) =>
-        answerWhole(context, (inTime) => modelAnswer(context, client, order, inTime), signal),
-      stream: (order, { signal }) =>
-        answerInPieces(
-          context,
-          (inTime) => modelAnswer(context, client, order, inTime),
-          order.wantsUsage,
-          signal,
-        ),
+      complete: (order, { signal }) => answerWhole(context, answering(order), signal),
+      stream: (order, { signal }) => answerInPieces(context, answering(order), order.wantsUsage, signal),
     };
   },
 });

@@ -14,6 +14,7 @@ import {
   providers,
   RESOLVE_DEADLINE_MS,
 } from '../providers/protocol.ts';
+import { Expense } from './expense.ts';
 import { chatCompletionFaults, type DirectOrder } from './protocol.ts';
 
 export interface AnswerPart {
@@ -26,9 +27,10 @@ export interface AnswerPart {
 export async function* modelAnswer(
   context: ActorContext,
   client: Ref<typeof completions>,
-  { model, request }: DirectOrder,
+  order: DirectOrder,
   signal: AbortSignal,
 ): AsyncGenerator<AnswerPart, void, undefined> {
+  const { model, request } = order;
   const failedProviders: string[] = [];
   let failure: unknown;
   for (;;) {
@@ -43,11 +45,14 @@ export async function* modelAnswer(
     const { provider } = connection;
     if (request.tools.length > 0 && !route.supportsTools)
       throw chatCompletionFaults.completion_refused(`${reference} calls no tools`);
+    const expense = new Expense(context, order, route);
+    await expense.admitted(signal);
     let hasBegun = false;
     try {
-      const order = { ...request, connection, modelId, price };
-      for await (const deltas of client.stream('complete', order, { signal })) {
+      const call = { ...request, connection, modelId, price };
+      for await (const deltas of client.stream('complete', call, { signal })) {
         hasBegun = true;
+        expense.saw(deltas);
         yield { model: reference, deltas };
       }
       if (!signal.aborted) context.tell(providers, 'met', { provider, healthy: true });
@@ -60,6 +65,8 @@ export async function* modelAnswer(
       failedProviders.push(provider);
       if (hasBegun || failedProviders.length > FALLBACKS_MAX) throw error; // A2
       failure = error;
+    } finally {
+      await expense.entered();
     }
   }
 }

@@ -18,7 +18,7 @@ export const AGENT_DEFAULT = `${AGENT_PREFIX}default`;
 const MODEL_DEFAULT = 'default';
 
 export type Order =
-  | { readonly kind: 'direct'; readonly order: DirectOrder }
+  | { readonly kind: 'direct'; readonly order: Omit<DirectOrder, 'id'> }
   | { readonly kind: 'agent'; readonly turn: ChatRequest; readonly wantsUsage: boolean };
 
 const refused = chatCompletionFaults.completion_refused;

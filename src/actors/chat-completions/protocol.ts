@@ -11,6 +11,7 @@ import { declareFaults } from '../../std/errors.ts';
 import { type Static, Type } from '../../std/schema.ts';
 import { call, protocol, stream } from '../../supervisor/protocol.ts';
 import { type CompletionRequest, providerFaults } from '../providers/protocol.ts';
+import { usageFaults } from '../usage/protocol.ts';
 
 export const chatCompletionFaults = declareFaults({
   /** What was asked for makes no sense, or is not done here. */
@@ -181,7 +182,7 @@ export interface CompletionFrame {
   readonly data: string;
 }
 
-const faults = { ...chatCompletionFaults, ...providerFaults };
+const faults = { ...chatCompletionFaults, ...providerFaults, ...usageFaults };
 
 export const chatCompletions = protocol('chat-completions', {
   complete: call({
@@ -212,6 +213,8 @@ export const chatCompletions = protocol('chat-completions', {
 
 /** A direct completion, parsed; its route is still to be found. */
 export interface DirectOrder {
+  /** Of the completion, and of its turn in the usage ledger. */
+  readonly id: string;
   /** A reference, or the default model when null. */
   readonly model: string | null;
   readonly request: Omit<CompletionRequest, 'connection' | 'modelId' | 'price'>;

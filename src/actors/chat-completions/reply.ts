@@ -51,6 +51,7 @@ export class WholeReply {
   /** @throws completion_failed */
   completion({ id, created, model }: Letterhead): ChatCompletion {
     this.#take(this.#filter.end());
+    if (this.#finish === 'error') throw endedOnError();
     const tool_calls = this.#toolCalls.map(wireToolCall);
     return {
       id,
@@ -68,7 +69,7 @@ export class WholeReply {
             ...(tool_calls.length === 0 ? {} : { tool_calls }),
           },
           logprobs: null,
-          finish_reason: finishReason(this.#finish),
+          finish_reason: this.#finish,
         },
       ],
       ...(this.#usage === null ? {} : { usage: wireUsage(this.#usage) }),
@@ -95,7 +96,6 @@ export class ReplyChunks {
     this.#wantsUsage = wantsUsage;
   }
 
-  /** @throws completion_failed */
   frames(deltas: readonly CompletionDelta[]): readonly CompletionFrame[] {
     const frames: CompletionFrame[] = [];
     if (!this.#hasBegun)
@@ -114,7 +114,11 @@ export class ReplyChunks {
           break;
         case 'finish':
           this.#say(frames, this.#filter.end());
-          frames.push(this.#chunk({}, finishReason(delta.reason)));
+          if (delta.reason === 'error') {
+            frames.push(failureFrame(endedOnError()));
+            break;
+          }
+          frames.push(this.#chunk({}, delta.reason));
           if (this.#wantsUsage && delta.usage !== null) frames.push(this.#usageChunk(delta.usage));
           frames.push(DONE);
           break;
@@ -153,10 +157,8 @@ function isSilent(deltas: readonly CompletionDelta[]): boolean {
   return deltas.some(({ kind }) => kind === 'tool_calls') && !deltas.some(({ kind }) => kind === 'text');
 }
 
-function finishReason(reason: FinishReason): string {
-  if (reason === 'error')
-    throw chatCompletionFaults.completion_failed('The model ended on an error of its own');
-  return reason;
+function endedOnError(): Fault {
+  return chatCompletionFaults.completion_failed('The model ended on an error of its own');
 }
 
 function wireToolCall({ id, name, argumentsText }: ModelToolCall): ToolCall {

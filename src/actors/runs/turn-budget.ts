@@ -1,17 +1,13 @@
 // TurnBudget: asks leave for the model calls of one turn, as far as there is a budget.
 // A1 The first call of a turn asks nobody when the settings that the turn has just read set no budget; each later one does:
 //    a budget that was set meanwhile holds for it.
-// A2 What a call is expected to cost is its input and a short answer, at the list price.
 
 import type { Settings } from '../config/protocol.ts';
 import type { CompletionRequest } from '../providers/protocol.ts';
-import { usage } from '../usage/protocol.ts';
+import { expectedUsd, usage } from '../usage/protocol.ts';
 import { turnKey } from './ledger.ts';
 import { patiently } from './patience.ts';
 import type { TurnScope } from './turn-scope.ts';
-
-/** Most answers are shorter, and reserving the longest that a model may give would refuse what is cheap in the end. */
-const ANSWER_TOKENS_EXPECTED = 1_000;
 
 export class TurnBudget {
   #isAsked: boolean;
@@ -32,15 +28,8 @@ export class TurnBudget {
     const call = {
       ...turnKey(order.run_id),
       spentUsd: used.costUsd ?? 0,
-      expectedUsd: expectedUsd(request, inputTokens),
+      expectedUsd: expectedUsd(request.price, inputTokens, request.maxOutputTokens),
     };
     await patiently(context, () => context.ask(usage, 'admit', call, { signal }));
   }
-}
-
-/** A2. Null when the model has no known price. */
-function expectedUsd({ price, maxOutputTokens }: CompletionRequest, inputTokens: number): number | null {
-  if (!price) return null;
-  const answerTokens = Math.min(maxOutputTokens ?? ANSWER_TOKENS_EXPECTED, ANSWER_TOKENS_EXPECTED);
-  return (inputTokens * price.inputPer1k + answerTokens * price.outputPer1k) / 1_000;
 }

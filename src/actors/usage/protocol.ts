@@ -11,6 +11,7 @@
 import { declareFaults } from '../../std/errors.ts';
 import { type Static, Type } from '../../std/schema.ts';
 import { call, protocol, tell } from '../../supervisor/protocol.ts';
+import type { Price } from '../providers/protocol.ts';
 
 export const usageFaults = declareFaults({
   /** A setting forbids it, until it is changed or, for that of the day, until tomorrow. */
@@ -20,6 +21,8 @@ export const usageFaults = declareFaults({
 /** What may cost something. */
 export const USAGE_SOURCES = [
   'chat',
+  /** Direct completions of the clients of OpenAI's API. */
+  'api',
   'alloy',
   'ambassador_llm',
   'ambassador_tts',
@@ -52,6 +55,20 @@ export interface TurnUsage {
   readonly costUsd: number | null;
   /** Null when it was lost with who ran it. */
   readonly latencyMs: number | null;
+}
+
+/** Most answers are shorter, and reserving the longest that a model may give would refuse what is cheap in the end. */
+const ANSWER_TOKENS_EXPECTED = 1_000;
+
+/** What a call is expected to cost: its input and a short answer, at the list price. Null when the model has no known price. */
+export function expectedUsd(
+  price: Price | null | undefined,
+  inputTokens: number,
+  outputTokensMax: number | null,
+): number | null {
+  if (!price) return null;
+  const answerTokens = Math.min(outputTokensMax ?? ANSWER_TOKENS_EXPECTED, ANSWER_TOKENS_EXPECTED);
+  return (inputTokens * price.inputPer1k + answerTokens * price.outputPer1k) / 1_000;
 }
 
 const Counters = {

@@ -3,6 +3,7 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { CALLS_OPEN_MAX } from '../../../src/actors/chat-completions/protocol.ts';
+import { eventually } from '../../support/eventually.ts';
 import { type Script, startProviderDouble } from '../../support/provider-double.ts';
 import { DOUBLE_MODEL, openTroupe, type TestTroupe } from '../../support/troupe.ts';
 import { hello, openaiClient } from './openai-client.ts';
@@ -74,14 +75,21 @@ describe('a failure of the provider', () => {
     });
   });
 
-  test('is told in the stream when the answer has begun', async () => {
-    app.double.answer({ text: ['One ', 'two'], fault: { kind: 'cut', afterChunks: 1 } });
+  test.each<readonly [string, Script, string]>([
+    [
+      'a connection that breaks',
+      { text: ['One ', 'two'], fault: { kind: 'cut', afterChunks: 1 } },
+      'provider_unreachable',
+    ],
+    ['an end by an error', { text: 'One ', finishReason: 'error' }, 'completion_failed'],
+  ])('is told in the stream when the answer has begun: %s', async (_what, script, code) => {
+    app.double.answer(script);
     const stream = await client.chat.completions.create({ model, messages: hello, stream: true });
     const seen: string[] = [];
     const read = async (): Promise<void> => {
       for await (const { choices } of stream) seen.push(choices[0]?.delta.content ?? '');
     };
-    await expect(read()).rejects.toMatchObject({ code: 'provider_unreachable' });
+    await expect(read()).rejects.toMatchObject({ code });
     expect(seen.join('')).toBe('One ');
   });
 
@@ -176,9 +184,7 @@ test('one completion too many is told to come again', async () => {
   await Promise.all(open);
   app.double.release();
   app.double.answer({ text: 'Room again.' });
-  await expect
-    .poll(async () => (await post({ model, messages: hello })).status, { timeout: 10_000 })
-    .toBe(200);
+  await eventually(async () => (await post({ model, messages: hello })).status).toBe(200);
 });
 
 test('over the wire a stream is data lines, closed by [DONE]', async () => {

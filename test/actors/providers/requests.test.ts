@@ -119,6 +119,22 @@ describe('a chat-completions request', () => {
     expect((await calls.double.received(0)).body.response_format).toEqual(FORMAT);
   });
 
+  test('carries which tool must be called, and where the answer stops', async () => {
+    await using calls = await openModelCalls({ text: 'ok' });
+    const more = { stop: ['END'], seed: 7, parallelToolCalls: false };
+    await calls.ask('openai', { tools: [TOOL], toolChoice: { name: TOOL.name }, ...more });
+    await calls.ask('openai', { tools: [TOOL], toolChoice: 'required' });
+    expect((await calls.double.received(0)).body).toMatchObject({
+      tool_choice: { type: 'function', function: { name: TOOL.name } },
+      parallel_tool_calls: false,
+      stop: ['END'],
+      seed: 7,
+    });
+    const { body } = await calls.double.received(1);
+    expect(body.tool_choice).toBe('required');
+    expect(body).not.toHaveProperty('stop');
+  });
+
   test('to the aggregator names the site and asks for the bill', async () => {
     await using calls = await openModelCalls({ text: 'ok' });
     const headers = { 'http-referer': 'https://example.org', 'x-title': 'Troupe' };
@@ -224,6 +240,19 @@ describe('a messages request', () => {
       format: { type: 'json_schema', schema: FORMAT.json_schema.schema },
     });
     expect(some.body).not.toHaveProperty('output_config');
+  });
+
+  test.each([
+    ['none', { type: 'none' }],
+    ['required', { type: 'any', disable_parallel_tool_use: false }],
+    [{ name: TOOL.name }, { type: 'tool', name: TOOL.name, disable_parallel_tool_use: false }],
+  ] as const)('says in its own words which tool must be called: %o', async (toolChoice, told) => {
+    await using calls = await openModelCalls({ text: 'ok' });
+    await calls.ask('anthropic', { tools: [TOOL], toolChoice, stop: ['END'] });
+    expect((await calls.double.received(0)).body).toMatchObject({
+      tool_choice: told,
+      stop_sequences: ['END'],
+    });
   });
 
   test('gives the thoughts back that led to a tool call, with their signature, in front of it', async () => {
