@@ -1,6 +1,6 @@
 // Expense: what one direct completion is to the usage ledger: a turn of its own, from the source `api`.
-// E1 A model is asked with leave only. What is reserved is given up by the edge's actor when the request is over, whatever has
-//    become of the thread that it was answered on.
+// E1 A model is asked with leave only, and what was reserved is given up whatever becomes of the call: here, or by the edge's
+//    actor when this thread is lost. So leave is waited for also when the client has left: it would come behind the giving up.
 // E2 What was said is entered before the answer ends, also of one that was cut or left; estimated where nobody reported it.
 
 import { isFault } from '../../std/errors.ts';
@@ -28,11 +28,11 @@ export class Expense {
   }
 
   /** E1. @throws budget_exceeded */
-  async admitted(signal: AbortSignal): Promise<void> {
+  async admitted(): Promise<void> {
     const { id, request } = this.#order;
     const expected = expectedUsd(this.#route.price, this.#inputTokens(), request.maxOutputTokens);
     const call = { ...apiTurn(id), spentUsd: 0, expectedUsd: expected };
-    await this.#context.ask(usage, 'admit', call, { signal });
+    await this.#context.ask(usage, 'admit', call);
   }
 
   saw(deltas: readonly CompletionDelta[]): void {
@@ -44,8 +44,8 @@ export class Expense {
   }
 
   /** E2. An answer does not fail because it cannot be counted. */
-  async entered(): Promise<void> {
-    if (this.#reported === null && this.#charsWritten === 0) return;
+  async settled(): Promise<void> {
+    if (this.#reported === null && this.#charsWritten === 0) return this.#discard();
     const { clock, log } = this.#context;
     const turn = {
       ...apiTurn(this.#order.id),
@@ -60,11 +60,16 @@ export class Expense {
       await this.#context.ask(usage, 'record', turn);
     } catch (error) {
       if (!isFault(error)) throw error;
+      this.#discard();
       log.error(
         { completion: turn.turn_id, error: error.message },
         'the usage of a completion is not entered',
       );
     }
+  }
+
+  #discard(): void {
+    this.#context.tell(usage, 'discard', apiTurn(this.#order.id));
   }
 
   #inputTokens(): number {

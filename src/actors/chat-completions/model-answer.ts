@@ -44,11 +44,12 @@ export async function* modelAnswer(
     const { reference, modelId, price, connection } = route;
     const { provider } = connection;
     if (request.tools.length > 0 && !route.supportsTools)
-      throw chatCompletionFaults.completion_refused(`${reference} calls no tools`);
+      throw failure ?? chatCompletionFaults.completion_refused(`${reference} calls no tools`);
     const expense = new Expense(context, order, route);
-    await expense.admitted(signal);
     let hasBegun = false;
     try {
+      await expense.admitted();
+      if (signal.aborted) return;
       const call = { ...request, connection, modelId, price };
       for await (const deltas of client.stream('complete', call, { signal })) {
         hasBegun = true;
@@ -66,7 +67,7 @@ export async function* modelAnswer(
       if (hasBegun || failedProviders.length > FALLBACKS_MAX) throw error; // A2
       failure = error;
     } finally {
-      await expense.entered();
+      await expense.settled();
     }
   }
 }

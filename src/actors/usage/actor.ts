@@ -79,8 +79,10 @@ export const usageActor = actor({
         spending.close(entry);
       },
       discard: (turn) => spending.close(turn),
-      async admit(next) {
+      async admit(next, { signal }) {
         const budgets = await budgetsNow();
+        // Whoever asked is gone, and may have given up what it would reserve now.
+        if (signal.aborted) return;
         if (budgets.dailyUsd === null && budgets.perRunUsd === null) return;
         const refusal = spending.admit(budgets, store.costOn(today()), next);
         if (refusal !== null) throw usageFaults.budget_exceeded(refusal);

@@ -169,7 +169,7 @@ test('a model that nothing can stand in for is not found', async () => {
   ).rejects.toBeInstanceOf(OpenAI.NotFoundError);
 });
 
-test('one completion too many is told to come again', async () => {
+test('one completion too many is told to come again', { timeout: 120_000 }, async () => {
   app.double.answer({ fault: { kind: 'silence' } });
   const leaving = new AbortController();
   const { signal } = leaving;

@@ -50,3 +50,23 @@ test('a budget that is used up stops completions before they reach a provider', 
   }
   expect(app.double.requestCount).toBe(1);
 });
+
+test('what was reserved for calls that came to nothing is free again', async () => {
+  await using app = await openTroupe({
+    // A thousand tokens of output, which is what a call reserves, are a dollar: there is room for one at a time.
+    models: { list: [{ id: 'double-1', pricing: { prompt: '0', completion: '0.001' } }] },
+    script: { fault: { kind: 'silence' } },
+  });
+  const client = openaiClient(app);
+  await app.configure({ budgets: { daily_usd: 1.5 } });
+  const leaving = new AbortController();
+  const left = client.chat.completions.create({ model, messages: hello }, { signal: leaving.signal });
+  await app.double.received(0);
+  const second = () => client.chat.completions.create({ model, messages: hello }).catch(({ code }) => code);
+  expect(await second()).toBe('budget_exceeded');
+  leaving.abort();
+  await expect(left).rejects.toThrow('aborted');
+  app.double.answer({ fault: { kind: 'status', status: 400 } });
+  await eventually(second).toBe('provider_rejected');
+  expect(await second()).toBe('provider_rejected');
+});
