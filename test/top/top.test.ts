@@ -84,7 +84,7 @@ const hasScript = spawnSync(TERMINAL_MAKER, ['--version']).stdout?.toString().in
 
 test.runIf(hasScript)('in a terminal it draws until q, and leaves the terminal as it was', async () => {
   let typed = false;
-  const command = `stty rows 24 cols 80; ${process.execPath} ${MAIN} ${app.url}; echo "code $?"; stty -a`;
+  const command = `stty rows 60 cols 80; ${process.execPath} ${MAIN} ${app.url}; echo "code $?"; stty -a`;
   const { stdout } = await run(TERMINAL_MAKER, ['-qfec', command, '/dev/null'], (drawn, type) => {
     if (typed || !/sent \d+ \(\d+\/s\)/.test(drawn)) return;
     typed = true;
