@@ -205,8 +205,9 @@ async function examineConversations(
       if (last === null) return [...flaws, `${sessionId} is jammed`];
       const made = marksOf(last.events) - 1;
       const told = accepted.flatMap(({ message }) => replays.get(message) ?? []);
+      // Of a call that was given up by a cancel it is not known whether it was made.
       const results = rows.filter(
-        ({ role, metadata }) => role === 'tool_result' && metadata.tool === MARKING_TOOL,
+        ({ role, metadata }) => role === 'tool_result' && metadata.tool === MARKING_TOOL && metadata.success,
       );
       const calls = payloadsOf(told, 'tool_call').filter(({ tool }) => tool === MARKING_TOOL);
       // Of a run that nobody heard of it is not known what it called before it was lost.
