@@ -41,32 +41,37 @@ async function fileJob(
   if (isRunning) await store.begin(jobId, createdAtMs + 1);
 }
 
+/** A system whose storage takes no run as long as the refusal is on, and counts those that it did not take. */
+async function openRefusing() {
+  const clock = new ManualClock();
+  const refusal = { isOn: true, count: 0 };
+  const app = await openRunsSystem({
+    clock,
+    storage: tampered({
+      put(table) {
+        if (table !== 'runs' || !refusal.isOn) return;
+        refusal.count += 1;
+        throw storageFaults.storage_full('the disk is full');
+      },
+    }),
+  });
+  return { app, clock, refusal };
+}
+
 describe('a job that is refused a place', () => {
   test('waits for it, ever longer, and keeps its turn', async () => {
-    const clock = new ManualClock();
-    let refusals = 0;
-    let isRefusing = true;
-    const app = await openRunsSystem({
-      clock,
-      storage: tampered({
-        put(table) {
-          if (table !== 'runs' || !isRefusing) return;
-          refusals += 1;
-          throw storageFaults.storage_full('the disk is full');
-        },
-      }),
-    });
+    const { app, clock, refusal } = await openRefusing();
     const first = await submit(app, 'First');
-    await eventually(() => refusals).toBe(1);
+    await eventually(() => refusal.count).toBe(1);
     const second = await submit(app, 'Second');
     for (const [i, delayMs] of [500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000].entries()) {
       await clock.advance(delayMs - 1);
-      expect(refusals).toBe(2 * i + 1);
+      expect(refusal.count).toBe(2 * i + 1);
       await clock.advance(1);
-      await eventually(() => refusals).toBe(2 * i + 3);
+      await eventually(() => refusal.count).toBe(2 * i + 3);
       expect([await statusOf(app, first), await statusOf(app, second)]).toEqual(['queued', 'queued']);
     }
-    isRefusing = false;
+    refusal.isOn = false;
     await clock.advance(15_000);
     await eventually(() => statusOf(app, first)).toBe('done');
     await eventually(() => statusOf(app, second)).toBe('done');
@@ -75,25 +80,13 @@ describe('a job that is refused a place', () => {
   });
 
   test('never runs when it is dismissed meanwhile', async () => {
-    const clock = new ManualClock();
-    let refusals = 0;
-    let isRefusing = true;
-    const app = await openRunsSystem({
-      clock,
-      storage: tampered({
-        put(table) {
-          if (table !== 'runs' || !isRefusing) return;
-          refusals += 1;
-          throw storageFaults.storage_full('the disk is full');
-        },
-      }),
-    });
+    const { app, clock, refusal } = await openRefusing();
     const dismissed = await submit(app, 'Dismissed');
-    await eventually(() => refusals).toBe(1);
+    await eventually(() => refusal.count).toBe(1);
     expect(await app.system.named(jobs).ask('dismiss', { job_id: dismissed, user_id: USER })).toEqual({
       deleted: true,
     });
-    isRefusing = false;
+    refusal.isOn = false;
     const next = await submit(app, 'Next');
     await clock.advance(500);
     await eventually(() => statusOf(app, next)).toBe('done');
