@@ -52,8 +52,8 @@ export async function* answerInPieces(
     yield [failureFrame(error)];
     return;
   }
-  if (chunks === null && !asked.aborted)
-    throw chatCompletionFaults.completion_failed('The model said nothing');
+  if (chunks !== null) yield chunks.end();
+  else if (!asked.aborted) throw chatCompletionFaults.completion_failed('The model said nothing');
 }
 
 async function* inTime(

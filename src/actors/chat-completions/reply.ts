@@ -2,6 +2,7 @@
 // Y1 A thought goes out as `reasoning_content`, as most servers of this API have it, and never as part of the answer.
 // Y2 Every chunk names the same completion. The role comes first, the finish reason last; behind it the usage, if wanted.
 // Y3 A failure behind the first chunk is a chunk too: `{"error": …}` in the form of the API, and no `[DONE]`.
+// Y4 Clients stop at `[DONE]` and take all that belongs to the answer for done: it comes when the answer has really ended.
 
 import type { Fault } from '../../std/errors.ts';
 import type { CompletionDelta, CompletionUsage, FinishReason, ModelToolCall } from '../providers/protocol.ts';
@@ -90,6 +91,7 @@ export class ReplyChunks {
   readonly #wantsUsage: boolean;
   readonly #filter = new ThinkFilter();
   #hasBegun = false;
+  #hasFinished = false;
 
   constructor(letterhead: Letterhead, wantsUsage: boolean) {
     this.#letterhead = letterhead;
@@ -118,13 +120,18 @@ export class ReplyChunks {
             frames.push(failureFrame(endedOnError()));
             break;
           }
+          this.#hasFinished = true;
           frames.push(this.#chunk({}, delta.reason));
           if (this.#wantsUsage && delta.usage !== null) frames.push(this.#usageChunk(delta.usage));
-          frames.push(DONE);
           break;
       }
     }
     return frames;
+  }
+
+  /** Y4. */
+  end(): readonly CompletionFrame[] {
+    return this.#hasFinished ? [DONE] : [];
   }
 
   #say(frames: CompletionFrame[], { thought, text }: ThoughtAndText): void {
