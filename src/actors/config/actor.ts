@@ -2,6 +2,7 @@
 // truth, and is read again after every write.
 
 import { isoTimestamp } from '../../std/clock.ts';
+import { loadKey } from '../../std/key-file.ts';
 import { sealer } from '../../std/sealing.ts';
 import { fits } from '../../std/validation.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
@@ -9,7 +10,6 @@ import '../services.ts';
 import { contextLimitsOf, readContextLimits } from './context-limits.ts';
 import { INHERIT, STAGE_MODEL_KEYS } from './declarations/memory.ts';
 import { createFollowers } from './followers.ts';
-import { loadKey } from './key-file.ts';
 import { MANIFEST_VERSION, manifestOf } from './manifest.ts';
 import type { OperatorSettings } from './operator-file.ts';
 import { config, configFaults } from './protocol.ts';

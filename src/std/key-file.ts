@@ -2,11 +2,12 @@
 // It keeps secrets out of copies of the database, not from someone who can read the whole data folder.
 // K1 The key is on disk before anything is sealed with it. K2 A file that is there is never replaced.
 // K3 A file that others may read is closed to them, with a warning; where that is not allowed, it is refused.
+// The first actor to load it makes it. A seal's label keeps apart what different actors seal with it.
 
 import { chmod, mkdir, open, readFile, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorText } from '../../std/errors.ts';
-import { newSealingKey, SEALING_KEY_BYTES } from '../../std/sealing.ts';
+import { errorText } from './errors.ts';
+import { newSealingKey, SEALING_KEY_BYTES } from './sealing.ts';
 
 const OWNER_ONLY = 0o600;
 

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { loadKey } from '../../../src/actors/config/key-file.ts';
+import { loadKey } from '../../src/std/key-file.ts';
 
 const ignore = (): void => undefined;
 
