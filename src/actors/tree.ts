@@ -1,8 +1,9 @@
 // Tree: the whole supervision tree on one page. Actor, parent, restart, thread, mailbox.
 //
 //   root (one_for_one)
-//   ├─ config, tool-outputs, conversations, providers, aggregator, tools, usage, service,
-//   │  runtime                                                                  edge thread, permanent
+//   ├─ config, tool-outputs, conversations, providers, aggregator, tools, usage, vectors,
+//   │  service, runtime                                                         edge thread, permanent
+//   │     vectors > index   thread vectors, permanent: started with the first message to it
 //   └─ chat (rest_for_one: a new directory wants new hosts)
 //      ├─ runs                                                                 edge thread, permanent
 //      ├─ run-hosts (one_for_one)
@@ -37,6 +38,7 @@ import { serviceActor } from './service/actor.ts';
 import { toolOutputsActor } from './tool-outputs/actor.ts';
 import { toolsActor } from './tools/actor.ts';
 import { usageActor } from './usage/actor.ts';
+import { vectorsActor } from './vectors/actor.ts';
 
 export interface TreeOptions {
   /** What seeds the configuration on first boot. */
@@ -78,6 +80,7 @@ export function troupeTree({
     child(aggregatorActor, { callbackBase, publicHost, servedAt }, { id: 'aggregator', name: true }),
     child(toolsActor, undefined, { id: 'tools', name: true }),
     child(usageActor, undefined, { id: 'usage', name: true }),
+    child(vectorsActor, undefined, { id: 'vectors', name: true }),
     child(serviceActor, undefined, { id: 'service', name: true }),
     child(runtimeActor, undefined, { id: 'runtime', name: true }),
     supervise(

@@ -61,6 +61,17 @@ export interface Transaction {
   /** Files or refiles a text under a document id (see FullText). */
   indexText(index: FullText, document: TextDocument): void;
   removeText(index: FullText, id: string): void;
+  /**
+   * Files or refiles a passage (see Passages). Without an embedding, the vectors it has stay if its text is the same, and are
+   * removed if it is not. @throws Fault storage_vector_invalid when the engine's vectors have another length.
+   */
+  putPassage(passages: Passages, passage: Passage): void;
+  /** Adds the vector of a passage whose text is still this one; false when it is not, and nothing is changed. */
+  embedPassage(passages: Passages, id: string, text: string, embedding: Embedding): boolean;
+  /** True when there was something to remove. */
+  removePassage(passages: Passages, id: string): boolean;
+  /** Ids in order, of all, of one owner, or that begin with a text. */
+  passageIds(passages: Passages, selection?: PassageSelection): Iterable<string>;
 }
 
 // ---- Journals: append-only, one writer each, read by cursor.
@@ -103,8 +114,8 @@ export interface Journals<Value> {
 export interface TextDocument {
   readonly id: string;
   readonly text: string;
-  /** Exact-match labels, for filters: `{ conversation: 'c1', role: 'user' }`. */
-  readonly labels?: Readonly<Record<string, string>>;
+  /** Exact-match labels, for filters: `{ conversation: 'c1', role: 'user' }`; a label may carry several values. */
+  readonly labels?: Readonly<Record<string, string | readonly string[]>>;
 }
 
 export interface TextHit {
@@ -125,6 +136,84 @@ export interface FullText {
   documentCount(): number;
 }
 
+// ---- Passages: texts that are found by their words (BM25) and by their meaning (vectors), filed in the write of their row.
+
+/** What one engine made of a text. Of length one; vectors of another engine say nothing beside it. */
+export interface Embedding {
+  /** Names the engine and its version: two vectors can be compared when it is the same. */
+  readonly engine: string;
+  readonly vector: Float32Array;
+}
+
+export interface PassageText {
+  readonly id: string;
+  /** Whose it is, and what else it is filed under: for filters. */
+  readonly owner: string;
+  readonly tags: readonly string[];
+  readonly text: string;
+}
+
+export interface Passage extends Omit<PassageText, 'tags'> {
+  readonly tags?: readonly string[];
+  readonly embedding?: Embedding;
+}
+
+export interface PassageSelection {
+  readonly owner?: string;
+  /** How the id begins. */
+  readonly prefix?: string;
+  readonly after?: string;
+  readonly limit?: number;
+}
+
+/** One of the owners, and one of the tags, where they are given. */
+export interface PassageFilter {
+  readonly owners?: readonly string[];
+  readonly tags?: readonly string[];
+}
+
+/** The vectors that one engine has made for a collection of passages. */
+export interface EngineVectors {
+  readonly engine: string;
+  readonly dimensions: number;
+  readonly count: number;
+}
+
+export interface Passages {
+  readonly name: string;
+  get(id: string): PassageText | undefined;
+  ids(selection?: PassageSelection): Iterable<string>;
+  count(): number;
+  /** Has it a vector of that engine? */
+  isEmbedded(id: string, engine: string): boolean;
+  engines(): readonly EngineVectors[];
+  searchWords(query: { readonly text: string; readonly limit: number } & PassageFilter): readonly TextHit[];
+  /** Removes an engine's vectors in bounded commits. Nobody may add any meanwhile. */
+  dropVectors(engine: string): Promise<void>;
+  /** A new index over the vectors of one engine; whoever opened it closes it. */
+  openIndex(engine: string): VectorIndex;
+}
+
+export interface VectorHit {
+  readonly id: string;
+  /** The cosine of the angle between them, from -1 to 1. */
+  readonly similarity: number;
+}
+
+/** Finds the nearest vectors. Belongs to one thread, which it takes for about as long as a search; not for building. */
+export interface VectorIndex {
+  /** Sees every vector that was committed before. */
+  search(
+    query: { readonly vector: Float32Array; readonly limit: number } & PassageFilter,
+  ): readonly VectorHit[];
+  statistics(): VectorIndexStatistics;
+  close(): Promise<void>;
+}
+
+export interface VectorIndexStatistics {
+  readonly vectors: number;
+}
+
 export interface StorageStatistics {
   readonly bytesOnDisk: number;
   /** Pages of the journals' log that are not laid out for reading yet. */
@@ -137,6 +226,7 @@ export interface Storage {
   ): Table<Value, keyof Indexes & string>;
   journals<Value>(name: string): Journals<Value>;
   fullText(name: string): FullText;
+  passages(name: string): Passages;
   /** @throws Fault storage_full (retryable) when the disk is full. */
   write<Result>(durability: Durability, change: (tx: Transaction) => Result): Promise<Result>;
   /** Resolves when everything that was committed so far is flushed. */

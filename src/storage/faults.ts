@@ -11,6 +11,7 @@ const declared = declareFaults({
   storage_busy: 'unavailable',
   storage_damaged: 'internal',
   storage_key_invalid: 'invalid',
+  storage_vector_invalid: 'invalid',
 });
 
 /** `storage_locked` waits for a person, not for a retry. */

@@ -75,7 +75,9 @@ export class StoredFullText implements FullText {
     this.removeFrom(draft, id);
     const tokens = documentTokens(text);
     const occurrences = countOf(tokens);
-    const labelTerms = Object.entries(labels).map(([label, value]) => labelTerm(label, value));
+    const labelTerms = Object.entries(labels).flatMap(([label, values]) =>
+      Array.from(new Set([values].flat()), (value) => labelTerm(label, value)),
+    );
     assert(labelTerms.length <= LABELS_MAX, `a document has at most ${LABELS_MAX} labels`);
 
     const number = draft.totals(this.#collection).numbered ?? 0;

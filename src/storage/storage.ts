@@ -9,6 +9,7 @@ import type {
   FullText,
   IndexDeclarations,
   Journals,
+  Passages,
   Storage,
   StorageOptions,
   StorageStatistics,
@@ -25,6 +26,7 @@ import { StoredJournals } from './journal.ts';
 import { JournalCompaction } from './journal-compaction.ts';
 import { JournalIndex } from './journal-index.ts';
 import { latestVersionOf, MIGRATIONS, type Migration, migrate, storedVersion } from './migrations.ts';
+import { StoredPassages } from './passages.ts';
 import { StoredTable } from './table.ts';
 import { decideIn } from './transaction.ts';
 
@@ -97,6 +99,10 @@ class OpenStorage implements Storage {
 
   fullText(name: string): FullText {
     return new StoredFullText(name, this.#committed);
+  }
+
+  passages(name: string): Passages {
+    return new StoredPassages(name, this.#committed, this.#queue);
   }
 
   write<Result>(durability: Durability, change: (tx: Transaction) => Result): Promise<Result> {

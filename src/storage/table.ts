@@ -70,6 +70,21 @@ export class StoredTable<Value, IndexName extends string = string> implements Ta
     }
   }
 
+  *keysFrom(view: View, options: RangeOptions): Iterable<Key> {
+    const range = byteRange(this.#rows, options, ABOVE_ROW);
+    const pairs = view.scan(this.#collection, range, { ...directionOf(options), keysOnly: true });
+    for (const { key } of paged(pairs, options)) yield decodeKey(key, this.#rows.length);
+  }
+
+  *keysByFrom(view: View, indexName: string, options: RangeOptions): Iterable<Key> {
+    const { area } = this.#index(indexName);
+    const range = byteRange(area, options, ABOVE_ENTRY);
+    const entries = view.scan(this.#collection, range, { ...directionOf(options), keysOnly: true });
+    for (const { key: entry } of paged(entries, options)) {
+      yield decodeKey(entry, endOfKey(entry, area.length) + SEPARATOR.length);
+    }
+  }
+
   *byFrom(view: View, indexName: string, options: RangeOptions): Iterable<Entry<Value>> {
     const { area } = this.#index(indexName);
     const range = byteRange(area, options, ABOVE_ENTRY);

@@ -1,9 +1,22 @@
-// Transaction: the tables and full texts of the contract over one draft, for as long as its change is decided.
+// Transaction: the tables, full texts and passages of the contract over one draft, for as long as its change is decided.
 
 import { assert } from '../std/assert.ts';
-import type { Entry, FullText, Key, RangeOptions, Table, TextDocument, Transaction } from './contract.ts';
+import type {
+  Embedding,
+  Entry,
+  FullText,
+  Key,
+  Passage,
+  PassageSelection,
+  Passages,
+  RangeOptions,
+  Table,
+  TextDocument,
+  Transaction,
+} from './contract.ts';
 import type { Draft } from './draft.ts';
 import { StoredFullText } from './full-text.ts';
+import { StoredPassages } from './passages.ts';
 import { StoredTable } from './table.ts';
 
 /** Decides a change over the draft; the transaction it is given is of no use afterwards. */
@@ -59,6 +72,22 @@ class DraftTransaction implements Transaction {
     filed(index).removeFrom(this.#open(), id);
   }
 
+  putPassage(passages: Passages, passage: Passage): void {
+    kept(passages).putInto(this.#open(), passage);
+  }
+
+  embedPassage(passages: Passages, id: string, text: string, embedding: Embedding): boolean {
+    return kept(passages).embedIn(this.#open(), id, text, embedding);
+  }
+
+  removePassage(passages: Passages, id: string): boolean {
+    return kept(passages).removeFrom(this.#open(), id);
+  }
+
+  passageIds(passages: Passages, selection: PassageSelection = {}): Iterable<string> {
+    return kept(passages).idsFrom(this.#open(), selection);
+  }
+
   #open(): Draft {
     assert(this.#draft !== undefined, 'a transaction is used only while its change is decided');
     return this.#draft;
@@ -73,4 +102,9 @@ function stored<Value>(table: Table<Value, string>): StoredTable<Value> {
 function filed(index: FullText): StoredFullText {
   assert(index instanceof StoredFullText, 'a full text comes from storage.fullText');
   return index;
+}
+
+function kept(passages: Passages): StoredPassages {
+  assert(passages instanceof StoredPassages, 'passages come from storage.passages');
+  return passages;
 }
