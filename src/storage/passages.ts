@@ -21,8 +21,6 @@ import { StoredTable } from './table.ts';
 import { ScannedIndex } from './vector-index.ts';
 import { StoredVectors } from './vectors.ts';
 
-/** Together with the owner they are the labels of the full text. */
-export const PASSAGE_TAGS_MAX = 15;
 const DROPPED_PER_COMMIT = 500;
 
 interface Row {

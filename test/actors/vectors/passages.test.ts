@@ -1,11 +1,11 @@
 // Passages through the door: what is acknowledged is found, by words, by meaning and by both; what is removed is not.
 
 import { describe, expect, test } from 'vitest';
-import type { NewPassage } from '../../../src/actors/vectors/protocol.ts';
+import { DOCUMENTS, type NewPassage } from '../../../src/actors/vectors/protocol.ts';
 import { openVectors, type VectorsSystem } from '../../support/vectors.ts';
 
 const ENGINE = 'test-1';
-const collection = 'documents';
+const collection = DOCUMENTS;
 const collections = [collection];
 
 /** A vector that points where the numbers say. */
