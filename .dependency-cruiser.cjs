@@ -55,7 +55,13 @@ module.exports = {
     layer(
       'http',
       '^src/http/',
-      ['^src/http/', PROTOCOLS, '^src/supervisor/protocol[.]ts$', '^src/std/'],
+      [
+        '^src/http/',
+        PROTOCOLS,
+        '^src/mcp-server/server[.]ts$',
+        '^src/supervisor/protocol[.]ts$',
+        '^src/std/',
+      ],
       'A route sends messages: it sees protocols, never an actor, the kernel or storage.',
     ),
     layer(
@@ -63,6 +69,12 @@ module.exports = {
       '^src/top/',
       ['^src/top/', '^src/actors/runtime/protocol[.]ts$', '^src/std/'],
       'Top is a client: it knows what the service says, not how it is made.',
+    ),
+    layer(
+      'mcp-server',
+      '^src/mcp-server/',
+      ['^src/mcp-server/', '^src/std/'],
+      'The protocol knows offers of tools, not who makes them; its bridge is a client.',
     ),
     layer('composition', COMPOSITION, ['^src/'], 'The service does not need its tests, benches and scripts.'),
     {
@@ -86,6 +98,8 @@ module.exports = {
     fence('storage', ['lmdb'], '^src/storage/'),
     fence('providers', ['@anthropic-ai/sdk'], '^src/actors/providers/'),
     fence('requests', ['undici', 'eventsource-parser'], '^src/(actors/(providers|aggregator)|egress)/'),
+    fence('mcp-server', ['@modelcontextprotocol/server'], '^src/(mcp-server|http/mcp)/'),
+    fence('mcp-client', ['@modelcontextprotocol/client'], '^src/(mcp-server|actors/mcp-sessions)/'),
     fence('http', ['fastify', '@fastify'], '^src/http/'),
     fence('time-and-randomness', ['crypto', 'timers'], '^src/std/'),
 

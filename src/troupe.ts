@@ -121,6 +121,7 @@ async function listen(
       allowedOrigins: environment['CORS_ALLOWED_ORIGINS'],
       publicHost: environment['SVC_PUBLIC_HOST'],
     }),
+    publicHost: environment['SVC_PUBLIC_HOST'] ?? '',
   });
   return started.edge.listen();
 }

@@ -14,7 +14,7 @@
 //      ├─ jobs                                                                 edge thread, permanent
 //      ├─ direct-completions (a router)                                        its routees on run-1, run-2 …, permanent
 //      │  └─ 0, 1 … > completions
-//      └─ chat-completions                                                     edge thread, permanent
+//      └─ chat-completions, mcp-outward                                        edge thread, permanent
 //
 // Children start in this order and stop in reverse: a run that is being stopped still finds the conversations to save to.
 
@@ -29,6 +29,7 @@ import { configActor } from './config/actor.ts';
 import type { OperatorSettings } from './config/operator-file.ts';
 import { conversationsActor } from './conversations/actor.ts';
 import { jobsActor } from './jobs/actor.ts';
+import { mcpOutwardActor } from './mcp-outward/actor.ts';
 import { providersActor } from './providers/actor.ts';
 import { completionsActor } from './providers/completions.ts';
 import { runsActor } from './runs/actor.ts';
@@ -95,6 +96,7 @@ export function troupeTree({
         child(jobsActor, undefined, { id: 'jobs', name: true }),
         directCompletionsChild(runHosts),
         child(chatCompletionsActor, undefined, { id: 'chat-completions', name: true }),
+        child(mcpOutwardActor, undefined, { id: 'mcp-outward', name: true }),
       ],
       { strategy: 'rest_for_one' },
     ),

@@ -36,6 +36,10 @@ export const edgeFaults = declareFaults({
   body_too_large: 'too_large',
   content_type_unsupported: 'unsupported',
   streams_exhausted: 'unavailable',
+  /** The page, or the name, under which the request came is none of ours. */
+  caller_refused: 'forbidden',
+  sessions_full: 'unavailable',
+  call_ended: 'cancelled',
 });
 
 /** How the failures of a route are worded, where not as `{ error, ...details }`. */

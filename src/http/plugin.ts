@@ -5,9 +5,11 @@
 import type { FastifyInstance } from 'fastify';
 import { type Clock, systemClock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
+import { type AllowedOrigins, allowedOrigins } from './cors.ts';
 import { answerFailure } from './errors.ts';
 import { logRequests } from './hooks/request-log.ts';
 import { acceptJsonOnly, JSON_BODY_BYTES_MAX } from './json-body.ts';
+import { mountMcp } from './mcp/mount-mcp.ts';
 import { mountBindings, STREAMS_OPEN_MAX } from './mount.ts';
 import { describeRoutes } from './openapi.ts';
 import type { ActorDoor, Binding } from './route.ts';
@@ -25,6 +27,10 @@ export interface TroupePluginOptions {
   readonly bindings?: readonly Binding[];
   readonly bodyBytesMax?: number;
   readonly streamsOpenMax?: number;
+  /** Whose pages may call `/mcp`; those that the service's own server allows by default when absent. */
+  readonly origins?: AllowedOrigins;
+  /** The name under which the service is known outside, if it has one. */
+  readonly publicHost?: string;
 }
 
 /** `await app.register(troupePlugin, { door, log, version })`. */
@@ -41,4 +47,6 @@ export async function troupePlugin(app: FastifyInstance, options: TroupePluginOp
     log,
     streamsOpenMax: options.streamsOpenMax ?? STREAMS_OPEN_MAX,
   });
+  const { origins = allowedOrigins({}), publicHost = '' } = options;
+  mountMcp(app, { door, clock, log, version, origins, publicHost });
 }

@@ -4,7 +4,7 @@
 
 import Fastify, { type FastifyInstance } from 'fastify';
 import { type Clock, systemClock, type Timer } from '../std/clock.ts';
-import { type AllowedOrigins, allowedOrigins, allowOrigins } from './cors.ts';
+import { allowedOrigins, allowOrigins } from './cors.ts';
 import { answerFailure, edgeFaults } from './errors.ts';
 import { type TroupePluginOptions, troupePlugin } from './plugin.ts';
 
@@ -25,7 +25,6 @@ export interface HttpEdgeOptions extends TroupePluginOptions {
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
-  readonly origins?: AllowedOrigins;
   readonly closeWithinMs?: number;
 }
 

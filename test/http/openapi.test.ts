@@ -40,6 +40,9 @@ const bindings = [
   bindStream('GET', '/api/things/{id}/events', probe, 'tail', { cursor: 'after' }),
 ];
 
+/** Bound to no message: a protocol of its own behind one path. */
+const MCP_OPERATIONS = ['POST /mcp', 'DELETE /mcp'];
+
 const describedBy = async (bound: typeof routeTable): Promise<Json> =>
   (await (await openEdge(new ActorDoorDouble(), bound)).send('GET', '/api/openapi.json')).body;
 
@@ -102,7 +105,8 @@ describe('the description of the API', () => {
     const published = Object.entries<object>(paths).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     );
-    expect(published.sort()).toEqual(routeTable.map(({ method, url }) => `${method} ${url}`).sort());
+    const bound = routeTable.map(({ method, url }) => `${method} ${url}`);
+    expect(published.sort()).toEqual([...bound, ...MCP_OPERATIONS].sort());
   });
 
   test('is OpenAPI 3.0: each schema in its dialect, each path parameter declared, each response described', async () => {
@@ -126,7 +130,7 @@ describe('the description of the API', () => {
         }
       }
     }
-    expect(operationIds.size).toBe(routeTable.length);
+    expect(operationIds.size).toBe(routeTable.length + MCP_OPERATIONS.length);
   });
 });
 

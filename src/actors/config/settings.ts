@@ -5,6 +5,7 @@
 
 import type { Static } from '../../std/schema.ts';
 import { contextSettings } from './declarations/context.ts';
+import { mcpServerSettings } from './declarations/mcp-server.ts';
 import { mediaSettings } from './declarations/media.ts';
 import { memorySettings } from './declarations/memory.ts';
 import { modelSettings } from './declarations/models.ts';
@@ -27,6 +28,7 @@ export const settings = {
   ...turnSettings,
   ...runSettings,
   ...memorySettings,
+  ...mcpServerSettings,
 } satisfies Readonly<Record<string, Setting>>;
 
 export type SettingKey = keyof typeof settings;
