@@ -97,9 +97,14 @@ module.exports = {
     fence('threads', ['worker_threads'], '^src/supervisor/'),
     fence('storage', ['lmdb'], '^src/storage/'),
     fence('providers', ['@anthropic-ai/sdk'], '^src/actors/providers/'),
-    fence('requests', ['undici', 'eventsource-parser'], '^src/(actors/(providers|aggregator)|egress)/'),
     fence('mcp-server', ['@modelcontextprotocol/server'], '^src/(mcp-server|http/mcp)/'),
     fence('mcp-client', ['@modelcontextprotocol/client'], '^src/(mcp-server|actors/mcp-sessions)/'),
+    fence(
+      'requests',
+      ['undici', 'eventsource-parser'],
+      '^src/(actors/(providers|aggregator|embeddings)|egress)/',
+    ),
+    fence('models', ['onnxruntime-node', '@huggingface/tokenizers'], '^src/actors/embeddings/'),
     fence('http', ['fastify', '@fastify'], '^src/http/'),
     fence('time-and-randomness', ['crypto', 'timers'], '^src/std/'),
 

@@ -71,6 +71,7 @@ export async function createTroupe(options: TroupeOptions): Promise<Troupe> {
       children: troupeTree({
         environment,
         keyFile: join(dataDir, 'settings.key'),
+        modelsFolder: join(dataDir, 'models'),
         operator: await readOperatorFile(join(dataDir, 'settings.json')),
         runHosts: options.runHosts ?? RUN_HOSTS_DEFAULT,
         servedAt: () => url,

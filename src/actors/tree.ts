@@ -4,6 +4,8 @@
 //   ├─ config, tool-outputs, conversations, providers, aggregator, tools, usage, vectors,
 //   │  service, runtime                                                         edge thread, permanent
 //   │     vectors > index   thread vectors, permanent: started with the first message to it
+//   ├─ embeddings                                                               edge thread, permanent
+//   │  └─ 1, 2 … (embedders)                 a thread of their own each, temporary: while there is work
 //   └─ chat (rest_for_one: a new directory wants new hosts)
 //      ├─ runs                                                                 edge thread, permanent
 //      ├─ run-hosts (one_for_one)
@@ -28,6 +30,7 @@ import { directCompletionsActor } from './chat-completions/direct.ts';
 import { configActor } from './config/actor.ts';
 import type { OperatorSettings } from './config/operator-file.ts';
 import { conversationsActor } from './conversations/actor.ts';
+import { embeddingsActor } from './embeddings/actor.ts';
 import { jobsActor } from './jobs/actor.ts';
 import { mcpOutwardActor } from './mcp-outward/actor.ts';
 import { providersActor } from './providers/actor.ts';
@@ -46,6 +49,8 @@ export interface TreeOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where the key that seals stored secrets lives. */
   readonly keyFile: string;
+  /** Where the models lie that the service makes itself. */
+  readonly modelsFolder: string;
   /** What the operator sets instead of the defaults. */
   readonly operator: OperatorSettings;
   /** Worker threads that carry runs. */
@@ -67,6 +72,7 @@ const HOST_SHUTDOWN_MS = 4_000;
 export function troupeTree({
   environment,
   keyFile,
+  modelsFolder,
   operator,
   runHosts,
   servedAt,
@@ -81,6 +87,7 @@ export function troupeTree({
     child(aggregatorActor, { callbackBase, publicHost, servedAt }, { id: 'aggregator', name: true }),
     child(toolsActor, undefined, { id: 'tools', name: true }),
     child(usageActor, undefined, { id: 'usage', name: true }),
+    child(embeddingsActor, { modelsFolder }, { id: 'embeddings', name: true }),
     child(vectorsActor, undefined, { id: 'vectors', name: true }),
     child(serviceActor, undefined, { id: 'service', name: true }),
     child(runtimeActor, undefined, { id: 'runtime', name: true }),

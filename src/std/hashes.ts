@@ -1,8 +1,17 @@
 // Hashes: the door to digests, for names that follow from content.
 
 import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
 
-/** SHA-256 of the text's UTF-8 form, in lowercase hex. */
-export function sha256Hex(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex');
+/** SHA-256 of the bytes, or of the text's UTF-8 form, in lowercase hex. */
+export function sha256Hex(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+/** SHA-256 of a file, which may be larger than memory. @throws when it cannot be read */
+export async function sha256HexOfFile(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
 }

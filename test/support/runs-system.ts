@@ -54,6 +54,7 @@ export async function openRunsSystem(options: RunsSystemOptions = {}): Promise<R
     ...(options.threads ? { threads: workerThreads(folder.directory) } : {}),
     children: troupeTree({
       environment: { LMSTUDIO_BASE_URL: double.baseUrl },
+      modelsFolder: join(folder.directory, 'models'),
       keyFile: join(folder.directory, 'settings.key'),
       operator: {},
       runHosts: 2,

@@ -274,15 +274,30 @@ export const optionalModelReference = (summary: string, options?: SettingOptions
     { ...options, nullable: true },
   );
 
-/** The model behind a role: a role cannot stand for another, and an empty text leaves it unset. */
-export const roleModel = (summary: string, options?: SettingOptions) =>
+/** A model by itself: no role stands for it, and an empty text leaves it unset. */
+export const concreteModel = (summary: string, options?: SettingOptions) =>
   setting(
     'str',
     Type.String({ pattern: `^$|^${CONCRETE_MODEL}$`, maxLength: TEXT_LENGTH_MAX }),
     '',
     'provider:model, or empty',
     summary,
-    { emptyMeans: 'what follows the role uses the default model', ...options },
+    options,
+  );
+
+/** The model behind a role: a role cannot stand for another. */
+export const roleModel = (summary: string, options?: SettingOptions) =>
+  concreteModel(summary, { emptyMeans: 'what follows the role uses the default model', ...options });
+
+/** What is put before another text, blanks at its end and all. */
+export const prefixText = (summary: string, options?: SettingOptions) =>
+  setting(
+    'str',
+    Type.String({ maxLength: TEXT_LENGTH_MAX }),
+    '',
+    `a text of at most ${TEXT_LENGTH_MAX} characters`,
+    summary,
+    { ...options, verbatim: true },
   );
 
 const ONE_LINE = '^[^\\n]*$';

@@ -5,6 +5,7 @@
 
 import type { Static } from '../../std/schema.ts';
 import { contextSettings } from './declarations/context.ts';
+import { embeddingSettings } from './declarations/embeddings.ts';
 import { mcpServerSettings } from './declarations/mcp-server.ts';
 import { mediaSettings } from './declarations/media.ts';
 import { memorySettings } from './declarations/memory.ts';
@@ -29,6 +30,7 @@ export const settings = {
   ...runSettings,
   ...memorySettings,
   ...mcpServerSettings,
+  ...embeddingSettings,
 } satisfies Readonly<Record<string, Setting>>;
 
 export type SettingKey = keyof typeof settings;

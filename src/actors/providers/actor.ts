@@ -1,7 +1,7 @@
 // Providers actor: one on the edge thread. Owns the registry, the caches of lists and health, and decides which model runs
 // a turn. It asks providers for their lists; it never makes a completion (see completions.ts).
 // P1 Settings are read at each message, so a change counts from the next message on; a turn that runs keeps its connection.
-// P2 No key leaves this actor except inside of a route for a run.
+// P2 No key leaves this actor except inside of a route for a run, or of a connection for an embedding.
 // P3 Endpoints are registered one after the other: each change is merged onto what the one before has stored.
 // P4 Lists are fetched in the background after the start and when a connection changes, so that turns need not wait.
 
@@ -156,6 +156,15 @@ export const providersActor = actor({
       },
 
       resolve: async (question) => router.resolve(question, await current()),
+
+      async connection({ provider }) {
+        const { registry } = await current();
+        const known = registry.get(provider);
+        if (known == null) throw providerFaults.model_not_found(`There is no provider ${provider}`);
+        if (known.connection === null)
+          throw providerFaults.model_not_found(`${provider} is not configured: ${known.advice}`);
+        return known.connection;
+      },
 
       met({ provider, healthy, retryAfterMs }) {
         // A run may outlive its provider.

@@ -1,18 +1,26 @@
-// Service: what the process says about itself. Owns nothing; asks the storage of its own thread.
+// Service: what the process says about itself. Owns nothing; asks the storage of its own thread, and the embeddings.
 
-import { errorText } from '../../std/errors.ts';
+import { errorText, isFault } from '../../std/errors.ts';
 import type { Log } from '../../std/log.ts';
 import type { Storage } from '../../storage/contract.ts';
-import { actor } from '../../supervisor/actor.ts';
+import { type ActorContext, actor } from '../../supervisor/actor.ts';
+import { type EngineStatus, embeddings } from '../embeddings/protocol.ts';
 import { healthReport, type StoreFinding } from './health.ts';
 import { CLIENT_VERSION_MIN, PROTOCOL_VERSION, service } from './protocol.ts';
 import '../services.ts';
+
+/** It answers from memory; who asks for the health does not wait for it any longer. */
+const ENGINE_MS_MAX = 1_000;
 
 export const serviceActor = actor({
   module: import.meta.url,
   exportName: 'serviceActor',
   protocol: service,
-  setup({ services: { storage, version }, log }) {
+  setup(context: ActorContext<typeof service>) {
+    const {
+      services: { storage, version },
+      log,
+    } = context;
     return {
       index: () => ({ message: `Troupe ${version} is running. The API is described at /api/docs.` }),
       version: () => ({
@@ -20,11 +28,21 @@ export const serviceActor = actor({
         protocol_version: PROTOCOL_VERSION,
         min_client_version: CLIENT_VERSION_MIN,
       }),
-      health(query) {
+      async health(query) {
         const store = lookAt(storage, log);
-        return healthReport(version, store, query);
+        return healthReport(version, { store, engine: await engineNow() }, query);
       },
     };
+
+    /** Null when nobody answers, which is a finding as well. */
+    async function engineNow(): Promise<EngineStatus | null> {
+      try {
+        return await context.ask(embeddings, 'engine', {}, { deadlineMs: ENGINE_MS_MAX });
+      } catch (error) {
+        if (!isFault(error)) throw error;
+        return null;
+      }
+    }
   },
 });
 

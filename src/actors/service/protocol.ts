@@ -11,6 +11,8 @@ export const CLIENT_VERSION_MIN = '0.20.0';
 const Text = Type.String();
 const NullableText = Type.Union([Text, Type.Null()]);
 const NullableNumber = Type.Union([Type.Number(), Type.Null()]);
+const Engine = { provider: Text, model: Text, dimensions: Type.Integer() };
+const Progress = Type.Object({ done: Type.Integer(), total: Type.Integer() });
 const StoreHealth = Type.Object({ status: Text, error: NullableText });
 
 /** What a stranger may learn about the process: no paths, no host names, no keys. */
@@ -27,7 +29,18 @@ export const Health = Type.Object({
     models: Type.Object({ language_detection: NullableText, translation: NullableText }),
   }),
   embeddings: Type.Union([
-    Type.Object({ provider: Text, model: Text, dimensions: Type.Integer() }),
+    Type.Object({
+      ...Engine,
+      status: Type.String({ description: 'ready or unavailable' }),
+      error: NullableText,
+      next: Type.Union([
+        Type.Object(
+          { ...Engine, progress: Type.Union([Progress, Type.Null()]) },
+          { description: 'Its vectors are being made; until then the others are searched.' },
+        ),
+        Type.Null(),
+      ]),
+    }),
     Type.Null(),
   ]),
   memory: Type.Optional(Type.Record(Text, StoreHealth)),

@@ -1,10 +1,11 @@
-// Routes for the clients of OpenAI's API. Embeddings are not among them: there are none in Troupe yet.
+// Routes for the clients of OpenAI's API.
 
 import {
   CALL_DEADLINE_MS,
   chatCompletions,
   MODELS_DEADLINE_MS,
 } from '../../actors/chat-completions/protocol.ts';
+import { BULK_DEADLINE_MS, embeddings } from '../../actors/embeddings/protocol.ts';
 import { openaiFailures as failures } from '../openai-failures.ts';
 import { type Binding, bind, bindEither } from '../route.ts';
 
@@ -19,6 +20,7 @@ export const chatCompletionRoutes: readonly Binding[] = [
     stream: 'stream',
     streamsWhen: 'stream',
   }),
+  bind('POST', '/v1/embeddings', embeddings, 'create', { tag, failures, deadlineMs: BULK_DEADLINE_MS }),
   bind('GET', '/v1/models', chatCompletions, 'models', { tag, failures, deadlineMs: LIST_DEADLINE_MS }),
   bind('GET', '/v1/models/{model}', chatCompletions, 'model', {
     tag,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { healthReport } from '../../../src/actors/service/health.ts';
 
-const readable = { kind: 'readable', bytesOnDisk: 3 * 1024 * 1024 } as const;
+const readable = { store: { kind: 'readable', bytesOnDisk: 3 * 1024 * 1024 }, engine: null } as const;
 const STORES = ['graph', 'relational', 'cache', 'neo4j', 'postgres', 'redis'];
 
 describe('the health report', () => {
@@ -34,12 +34,14 @@ describe('the health report', () => {
   test('is degraded when the store does not answer, also where nobody asked about the store', () => {
     const report = healthReport(
       '0.22.0',
-      { kind: 'unreadable' },
+      { store: { kind: 'unreadable' }, engine: null },
       { include_memory: true, include_storage: true },
     );
     expect(report.status).toBe('degraded');
     expect(report.memory?.postgres).toEqual({ status: 'unhealthy', error: 'the store does not answer' });
     expect(report.storage?.postgres_size_mb).toBeNull();
-    expect(healthReport('0.22.0', { kind: 'unreadable' }, {}).status).toBe('degraded');
+    expect(healthReport('0.22.0', { store: { kind: 'unreadable' }, engine: null }, {}).status).toBe(
+      'degraded',
+    );
   });
 });

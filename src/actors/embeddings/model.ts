@@ -1,0 +1,15 @@
+// Model: what an embedder needs of an engine that is open. Three kinds: built in, a folder, remote (open-model.ts).
+
+import type { EmbedResult, EngineFacts } from './embedder-protocol.ts';
+import type { TextKind } from './protocol.ts';
+
+export interface Model {
+  readonly facts: EngineFacts;
+  /** True when a run blocks the thread: such runs go one by one, in slices. */
+  readonly isComputedHere: boolean;
+  /** About how many characters of a text are looked at: what lies behind them costs nothing. */
+  readonly charactersRead: number;
+  /** Vectors of length 1. */
+  run(texts: readonly string[], kind: TextKind, signal: AbortSignal): Promise<EmbedResult>;
+  close(): Promise<void>;
+}
