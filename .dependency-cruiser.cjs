@@ -102,9 +102,10 @@ module.exports = {
     fence(
       'requests',
       ['undici', 'eventsource-parser'],
-      '^src/(actors/(providers|aggregator|embeddings)|egress)/',
+      '^src/(actors/(providers|aggregator|embeddings|mcp-sessions)|egress)/',
     ),
     fence('models', ['onnxruntime-node', '@huggingface/tokenizers'], '^src/actors/embeddings/'),
+    fence('processes', ['child_process'], '^src/actors/mcp-sessions/'),
     fence('http', ['fastify', '@fastify'], '^src/http/'),
     fence('time-and-randomness', ['crypto', 'timers'], '^src/std/'),
 

@@ -6,6 +6,7 @@
 import type { Static } from '../../std/schema.ts';
 import { contextSettings } from './declarations/context.ts';
 import { embeddingSettings } from './declarations/embeddings.ts';
+import { mcpSettings } from './declarations/mcp.ts';
 import { mcpServerSettings } from './declarations/mcp-server.ts';
 import { mediaSettings } from './declarations/media.ts';
 import { memorySettings } from './declarations/memory.ts';
@@ -28,6 +29,7 @@ export const settings = {
   ...contextSettings,
   ...turnSettings,
   ...runSettings,
+  ...mcpSettings,
   ...memorySettings,
   ...mcpServerSettings,
   ...embeddingSettings,

@@ -1,0 +1,209 @@
+// Catalogue: what a server offers, listed page by page and read entry by entry.
+// G1 An entry that makes no sense, or bears a name that came before, is left out; the others stand.
+// G2 Pages, entries, names, descriptions and schemas have bounds, and so has the whole. What does not fit is left out, and
+//    `…_discovery_error` says so.
+
+import type { Client } from '@modelcontextprotocol/client';
+import { errorText } from '../../std/errors.ts';
+import type { McpCatalogue, McpPrompt, McpResource, McpResourceTemplate, McpTool } from './protocol.ts';
+import { ANYTHING, isMembers, jsonChars, listOf, type Members, textOf } from './untrusted.ts';
+
+const PAGES_MAX = 100;
+const TOOLS_MAX = 1_000;
+const RESOURCES_MAX = 5_000;
+const TEMPLATES_MAX = 500;
+const PROMPTS_MAX = 500;
+const ARGUMENTS_MAX = 50;
+/** Of all entries of a list together: it is copied between threads. */
+const LIST_CHARS_MAX = 4 * 1024 * 1024;
+const SCHEMA_CHARS_MAX = 100_000;
+const NAME_CHARS_MAX = 200;
+const URI_CHARS_MAX = 2_000;
+const DESCRIPTION_CHARS_MAX = 10_000;
+const INSTRUCTIONS_CHARS_MAX = 20_000;
+const CURSOR_CHARS_MAX = 10_000;
+
+export const LISTS = ['tools', 'resources', 'resource_templates', 'prompts'] as const;
+export type ListName = (typeof LISTS)[number];
+
+export interface Limits {
+  /** For one page. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export const EMPTY_CATALOGUE: McpCatalogue = {
+  tools: [],
+  resources: [],
+  resource_templates: [],
+  prompts: [],
+  instructions: null,
+  tool_discovery_error: null,
+  resource_discovery_error: null,
+};
+
+/** `known` with the named lists asked anew; one that cannot be had is empty, with the reason. */
+export async function discovered(
+  client: Client,
+  known: McpCatalogue,
+  names: ReadonlySet<ListName>,
+  limits: Limits,
+): Promise<McpCatalogue> {
+  const {
+    tools: hasTools,
+    resources: hasResources,
+    prompts: hasPrompts,
+  } = client.getServerCapabilities() ?? {};
+  const wants = (name: ListName, isOffered: unknown): boolean => names.has(name) && isOffered !== undefined;
+  const catalogue = {
+    ...known,
+    instructions: client.getInstructions()?.slice(0, INSTRUCTIONS_CHARS_MAX) ?? null,
+  };
+  if (wants('tools', hasTools)) {
+    const listed = await list(client, 'tools/list', 'tools', TOOLS_MAX, toolOf, (tool) => tool.name, limits);
+    catalogue.tools = listed.entries;
+    catalogue.tool_discovery_error = listed.error;
+  }
+  if (wants('resources', hasResources)) {
+    const listed = await list(
+      client,
+      'resources/list',
+      'resources',
+      RESOURCES_MAX,
+      resourceOf,
+      byUri,
+      limits,
+    );
+    catalogue.resources = listed.entries;
+    catalogue.resource_discovery_error = listed.error;
+  }
+  if (wants('resource_templates', hasResources)) {
+    const method = 'resources/templates/list';
+    // Many servers that have resources know nothing of templates: no error.
+    const { entries } = await list(
+      client,
+      method,
+      'resourceTemplates',
+      TEMPLATES_MAX,
+      templateOf,
+      byTemplate,
+      limits,
+    );
+    catalogue.resource_templates = entries;
+  }
+  if (wants('prompts', hasPrompts)) {
+    const { entries } = await list(
+      client,
+      'prompts/list',
+      'prompts',
+      PROMPTS_MAX,
+      promptOf,
+      (p) => p.name,
+      limits,
+    );
+    catalogue.prompts = entries;
+  }
+  return catalogue;
+}
+
+const byUri = ({ uri }: McpResource): string => uri;
+const byTemplate = ({ uri_template }: McpResourceTemplate): string => uri_template;
+
+interface Listed<Entry> {
+  readonly entries: readonly Entry[];
+  readonly error: string | null;
+}
+
+/** G1, G2. Rejects only when the signal is aborted. */
+async function list<Entry>(
+  client: Client,
+  method: string,
+  member: string,
+  entriesMax: number,
+  read: (value: Members) => Entry | null,
+  keyOf: (entry: Entry) => string,
+  { timeoutMs, signal }: Limits,
+): Promise<Listed<Entry>> {
+  const entries = new Map<string, Entry>();
+  const incomplete = (error: string): Listed<Entry> => ({ entries: [...entries.values()], error });
+  let cursor: string | null = null;
+  let chars = 0;
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const params: Record<string, unknown> = cursor === null ? {} : { cursor };
+    let result: Members;
+    try {
+      result = await client.request({ method, params }, ANYTHING, { timeout: timeoutMs, signal });
+    } catch (error) {
+      if (signal.aborted) throw error;
+      return incomplete(errorText(error).slice(0, DESCRIPTION_CHARS_MAX));
+    }
+    for (const value of listOf(result, member)) {
+      const entry = isMembers(value) ? read(value) : null;
+      if (entry === null || entries.has(keyOf(entry))) continue;
+      chars += jsonChars(entry);
+      if (chars > LIST_CHARS_MAX) return incomplete(`More than ${LIST_CHARS_MAX} characters are left out`);
+      if (entries.size === entriesMax) return incomplete(`More than ${entriesMax} entries are left out`);
+      entries.set(keyOf(entry), entry);
+    }
+    const next = textOf(result, 'nextCursor', CURSOR_CHARS_MAX);
+    if (next === null || next === '' || next === cursor)
+      return { entries: [...entries.values()], error: null };
+    cursor = next;
+  }
+  return incomplete(`More than ${PAGES_MAX} pages are left out`);
+}
+
+function toolOf(value: Members): McpTool | null {
+  const name = nameOf(value);
+  const schema = value['inputSchema'];
+  if (name === null || !isMembers(schema) || jsonChars(schema) > SCHEMA_CHARS_MAX) return null;
+  const title = textOf(value, 'title', NAME_CHARS_MAX);
+  return { name, title, description: descriptionOf(value), input_schema: schema };
+}
+
+function resourceOf(value: Members): McpResource | null {
+  const uri = uriOf(value, 'uri');
+  if (uri === null) return null;
+  return { uri, name: nameOf(value) ?? uri, description: descriptionOf(value), mime_type: mimeTypeOf(value) };
+}
+
+function templateOf(value: Members): McpResourceTemplate | null {
+  const uri_template = uriOf(value, 'uriTemplate');
+  if (uri_template === null) return null;
+  const name = nameOf(value) ?? uri_template;
+  return { uri_template, name, description: descriptionOf(value), mime_type: mimeTypeOf(value) };
+}
+
+function promptOf(value: Members): McpPrompt | null {
+  const name = nameOf(value);
+  if (name === null) return null;
+  const given = listOf(value, 'arguments').slice(0, ARGUMENTS_MAX).filter(isMembers);
+  return {
+    name,
+    description: descriptionOf(value),
+    arguments: given.flatMap((one) => {
+      const argument = nameOf(one);
+      if (argument === null) return [];
+      return [{ name: argument, description: descriptionOf(one), required: one['required'] === true }];
+    }),
+  };
+}
+
+/** A name that is cut would be another one. */
+function nameOf(value: Members): string | null {
+  const name = value['name'];
+  return typeof name === 'string' && name !== '' && name.length <= NAME_CHARS_MAX ? name : null;
+}
+
+function uriOf(value: Members, member: string): string | null {
+  const uri = value[member];
+  return typeof uri === 'string' && uri !== '' && uri.length <= URI_CHARS_MAX ? uri : null;
+}
+
+function descriptionOf(value: Members): string {
+  return textOf(value, 'description', DESCRIPTION_CHARS_MAX) ?? '';
+}
+
+function mimeTypeOf(value: Members): string | null {
+  return textOf(value, 'mimeType', NAME_CHARS_MAX);
+}

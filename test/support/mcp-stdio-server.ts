@@ -1,0 +1,209 @@
+// An MCP server over stdio that does what it is told, by its arguments and by its tools, also what no server should do. Without
+// the SDK, which would not let it; and it starts in no time.
+//   --hang: answers no initialize.   --stubborn: outlives the end of its input and SIGTERM.   --grandchild: starts a process.
+//   --exit: ends at once.            --noise: writes lines that are no messages.              --bad: lists what makes no sense.
+//   --endless: lists pages without end.
+
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+
+// biome-ignore lint/suspicious/noExplicitAny: what is asked for is known by its method only.
+type Members = Record<string, any>;
+type Message = { id?: number | string; method?: string; params?: Members };
+
+const flags = new Set(process.argv.slice(2));
+const cancelled: unknown[] = [];
+let extraTools = 0;
+let listed = 0;
+let running = 0;
+let runningMost = 0;
+
+const tool = (name: string) => ({ name, description: `does ${name}`, inputSchema: { type: 'object' } });
+const TOOLS = [
+  'cancelled',
+  'crash',
+  'echo',
+  'env',
+  'error',
+  'fail',
+  'flood',
+  'grow',
+  'hang',
+  'huge',
+  'last-words',
+  'listed',
+  'log',
+  'measure',
+  'media',
+  'pid',
+  'progress',
+  'stderr',
+].map(tool);
+
+if (flags.has('--exit')) {
+  process.stderr.write('cannot find my settings\n');
+  process.exit(3);
+}
+if (flags.has('--stubborn')) {
+  process.on('SIGTERM', () => undefined);
+  setInterval(() => undefined, 1_000);
+}
+const grandchild = flags.has('--grandchild')
+  ? spawn('/bin/sh', ['-c', "trap '' TERM HUP; while :; do sleep 1; done"], { stdio: 'ignore' })
+  : null;
+if (flags.has('--noise')) process.stdout.write('Welcome!\n{"not": "a message"}\n\n');
+
+function send(message: object): void {
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+}
+
+const text = (value: unknown) => ({
+  content: [{ type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value) }],
+});
+
+async function call(id: Message['id'], name: string, given: Members, token: unknown): Promise<object | null> {
+  switch (name) {
+    case 'echo':
+      return text(given['message'] ?? '');
+    case 'pid':
+      return text({ pid: process.pid, grandchild: grandchild?.pid ?? null });
+    case 'env':
+      return text({ ...process.env });
+    case 'hang':
+      return null;
+    case 'crash':
+      return process.exit(9);
+    case 'last-words':
+      send({ id, result: text('goodbye') });
+      return process.exit(0);
+    case 'error':
+      send({ id, error: { code: -32_000, message: 'no such luck' } });
+      return null;
+    case 'fail':
+      return { ...text('it did not work'), isError: true };
+    case 'cancelled':
+      return text(cancelled);
+    case 'listed':
+      return text({ listed });
+    case 'grow':
+      extraTools += 1;
+      for (let i = 0; i < 20; i += 1) send({ method: 'notifications/tools/list_changed' });
+      return text('grown');
+    case 'log':
+      send({
+        method: 'notifications/message',
+        params: { level: 'warning', logger: 'l', data: given['line'] },
+      });
+      return text('logged');
+    case 'stderr':
+      for (const line of given['lines']) process.stderr.write(`${line}\n`);
+      return text('written');
+    case 'flood':
+      for (let i = 0; i < given['count']; i += 1) {
+        send({ method: 'notifications/message', params: { level: 'info', data: `line ${i}` } });
+      }
+      return text('flooded');
+    case 'huge':
+      process.stdout.write(`"${'x'.repeat(17 * 1024 * 1024)}"\n`);
+      return null;
+    case 'media':
+      return {
+        content: [
+          { type: 'image', data: 'aGVsbG8=', mimeType: 'image/png' },
+          { type: 'image', data: '<script>', mimeType: 'image/png' },
+          { type: 'audio', data: 'aGVsbG8=', mimeType: 'audio/wav' },
+          { type: 'resource', resource: { uri: 'a://b', text: 'inside' } },
+          { type: 'resource_link', uri: 'a://c', name: 'c' },
+          { type: 'surprise' },
+        ],
+        structuredContent: { a: 1 },
+      };
+    case 'progress':
+      for (let i = 1; i <= given['steps']; i += 1) {
+        await new Promise((resolve) => setTimeout(resolve, given['everyMs']));
+        send({
+          method: 'notifications/progress',
+          params: { progressToken: token, progress: i, total: given['steps'] },
+        });
+      }
+      return text('done');
+    case 'measure':
+      running += 1;
+      runningMost = Math.max(runningMost, running);
+      await new Promise((resolve) => setTimeout(resolve, given['ms']));
+      running -= 1;
+      return text({ runningMost });
+    default:
+      send({ id, error: { code: -32_602, message: `unknown tool ${name}` } });
+      return null;
+  }
+}
+
+function toolsPage(params: Members): object {
+  listed += 1;
+  if (flags.has('--endless')) {
+    const page = Number(params['cursor'] ?? 0);
+    return { tools: [tool(`t${page}`)], nextCursor: String(page + 1) };
+  }
+  if (flags.has('--bad')) {
+    return {
+      tools: [
+        null,
+        7,
+        { name: 'x' },
+        { name: '', inputSchema: {} },
+        tool('good'),
+        tool('good'),
+        tool('n'.repeat(500)),
+      ],
+    };
+  }
+  return { tools: [...TOOLS, ...Array.from({ length: extraTools }, (_, i) => tool(`extra-${i + 1}`))] };
+}
+
+async function answer({ id, method, params = {} }: Message): Promise<object | null> {
+  switch (method) {
+    case 'initialize':
+      if (flags.has('--hang')) return null;
+      return {
+        protocolVersion: params['protocolVersion'],
+        capabilities: { tools: { listChanged: true }, resources: {}, prompts: {}, logging: {} },
+        serverInfo: { name: 'test-server', version: '1.2.3' },
+        instructions: 'Be kind.',
+      };
+    case 'ping':
+    case 'logging/setLevel':
+      return {};
+    case 'tools/list':
+      return toolsPage(params);
+    case 'tools/call':
+      return call(id, params['name'], params['arguments'] ?? {}, params['_meta']?.progressToken);
+    case 'resources/list':
+      return { resources: [{ uri: 'note://1', name: 'one', mimeType: 'text/plain' }] };
+    case 'resources/read':
+      return { contents: [{ uri: params['uri'], text: `text of ${params['uri']}` }] };
+    case 'prompts/list':
+      return { prompts: [{ name: 'greet', arguments: [{ name: 'who', required: true }] }] };
+    case 'prompts/get':
+      return {
+        messages: [{ role: 'user', content: { type: 'text', text: `Greet ${params['arguments']?.who}` } }],
+      };
+    case 'notifications/cancelled':
+      cancelled.push(params['requestId']);
+      return null;
+    default:
+      if (id !== undefined) send({ id, error: { code: -32_601, message: 'Method not found' } });
+      return null;
+  }
+}
+
+const lines = createInterface({ input: process.stdin });
+lines.on('line', (line) => {
+  const message = JSON.parse(line) as Message;
+  void answer(message).then((result) => {
+    if (result !== null && message.id !== undefined) send({ id: message.id, result });
+  });
+});
+lines.on('close', () => {
+  if (!flags.has('--stubborn')) process.exit(0);
+});
