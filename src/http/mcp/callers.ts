@@ -1,7 +1,8 @@
 // Callers: which requests to `/mcp` may come from where. A page that somebody visits must not reach a service on their own
 // machine by giving its address a name of its own (DNS rebinding).
 // H1 `Host` names an address, this machine, or the public host: names that a stranger can point here are refused.
-// H2 A request of a page (`Origin`) comes from a page that may call the rest of the API, too. Programs send none.
+// H2 A request of a page (`Origin`) comes from a page that may call the rest of the API, too, or that this service served
+//    itself. Programs send none.
 
 import { isIP } from 'node:net';
 import type { AllowedOrigins } from '../cors.ts';
@@ -26,7 +27,8 @@ export function assertCaller(
   if (!isOwnHost(hostnameOf(host), publicHost)) {
     throw edgeFaults.caller_refused('This service is not reached under that name'); // H1
   }
-  if (origin !== undefined && origins !== 'any' && !origins.includes(origin)) {
+  const isOwnPage = origin === `http://${host}` || origin === `https://${host}`;
+  if (origin !== undefined && origins !== 'any' && !isOwnPage && !origins.includes(origin)) {
     throw edgeFaults.caller_refused('Pages of that origin may not call this service'); // H2
   }
 }

@@ -38,6 +38,11 @@ test('a page may call when its origin may call the rest of the API', () => {
   ).not.toThrow();
 });
 
+test('a page of the service itself may call it', () => {
+  expect(() => assertCaller({ host: 'localhost:80', origin: 'http://localhost:80' }, rules)).not.toThrow();
+  expect(() => assertCaller({ host: 'localhost:80', origin: 'http://localhost:81' }, rules)).toThrow();
+});
+
 test('without a public host there is none to be mistaken for', () => {
   expect(() => assertCaller({ host: 'ours.example' }, { ...rules, publicHost: '' })).toThrow();
 });
