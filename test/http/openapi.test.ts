@@ -41,7 +41,7 @@ const bindings = [
 ];
 
 /** Bound to no message: a protocol of its own behind one path. */
-const MCP_OPERATIONS = ['POST /mcp', 'DELETE /mcp'];
+const MCP_OPERATIONS = ['POST /mcp', 'GET /mcp', 'DELETE /mcp'];
 
 const describedBy = async (bound: typeof routeTable): Promise<Json> =>
   (await (await openEdge(new ActorDoorDouble(), bound)).send('GET', '/api/openapi.json')).body;

@@ -1,7 +1,7 @@
 // MountMcp: `/mcp` on the edge. Fastify's requests become the web's, whose language the protocol's package speaks.
 // M1 Whoever asks is checked before anything is loaded: where from (callers.ts), and whether there is anything here at all.
-// M2 POST carries messages, DELETE ends a session. There is no stream of the server's own to GET: it has nothing to say
-//    that was not asked for, and the protocol answers 405 to that.
+// M2 POST carries messages, DELETE ends a session. GET goes on with a call's stream that broke (`Last-Event-ID`). There is no
+//    stream of the server's own to GET: it has nothing to say that was not asked for, and the protocol answers 405 to that.
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { mcpOutward } from '../../actors/mcp-outward/protocol.ts';
@@ -15,6 +15,7 @@ export const MCP_PATH = '/mcp';
 /** The protocol's package wants a whole URL, and reads nothing of it. */
 const BASE = 'http://localhost';
 const ALLOW = 'POST, DELETE';
+const SERVED: ReadonlySet<string> = new Set(['POST', 'DELETE']);
 const SERVER_ERROR = -32_000;
 
 export type MountMcpOptions = EndpointOptions & CallerRules;
@@ -26,7 +27,8 @@ export function mountMcp(app: FastifyInstance, options: MountMcpOptions): void {
   const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     assertCaller(request.headers, options); // M1
     await outward.ask('offer', {});
-    if (request.method === 'POST' || request.method === 'DELETE') return;
+    const isResuming = request.method === 'GET' && request.headers['last-event-id'] !== undefined;
+    if (SERVED.has(request.method) || isResuming) return;
     reply.header('allow', ALLOW);
     throw edgeFaults.method_not_allowed(`Method ${request.method} is not allowed here`); // M2
   };
@@ -38,25 +40,11 @@ export function mountMcp(app: FastifyInstance, options: MountMcpOptions): void {
     const response = await serve(webRequest(request, gone.signal), request.body, sessionUser(request));
     return reply.send(response);
   };
-  for (const method of ['POST', 'DELETE'] as const) {
-    app.route({
-      method,
-      url: MCP_PATH,
-      schema: method === 'POST' ? POST_SCHEMA : DELETE_SCHEMA,
-      config: { failures: jsonRpcFailures },
-      onRequest,
-      handler,
-    });
-  }
-  app.route({
-    method: ['GET', 'PUT', 'PATCH'],
-    url: MCP_PATH,
-    exposeHeadRoute: false,
-    schema: { hide: true },
-    config: { failures: jsonRpcFailures },
-    onRequest,
-    handler: () => undefined,
-  });
+  const common = { url: MCP_PATH, config: { failures: jsonRpcFailures }, onRequest, handler };
+  app.route({ ...common, method: 'POST', schema: POST_SCHEMA });
+  app.route({ ...common, method: 'DELETE', schema: DELETE_SCHEMA });
+  app.route({ ...common, method: 'GET', schema: GET_SCHEMA, exposeHeadRoute: false });
+  app.route({ ...common, method: ['HEAD', 'PUT', 'PATCH'], schema: { hide: true } });
   app.addHook('preClose', async () => {
     if (endpoint !== null) await (await endpoint).close();
   });
@@ -115,6 +103,23 @@ const POST_SCHEMA = {
       },
     },
     202: { 'x-response-description': 'A message that has no answer', type: 'null' },
+    default: FAILURE,
+  },
+};
+
+const GET_SCHEMA = {
+  operationId: 'mcp_get',
+  tags: ['mcp'],
+  summary: "Goes on with the answer to a message whose connection broke; 405 without the last event's id.",
+  headers: {
+    type: 'object',
+    properties: { ...SESSION_HEADERS.properties, 'last-event-id': { type: 'string' } },
+  },
+  response: {
+    200: {
+      description: 'Server-sent events',
+      content: { 'text/event-stream': { schema: { type: 'string' } } },
+    },
     default: FAILURE,
   },
 };

@@ -11,11 +11,14 @@ import { mcpServer, type ToolOffer } from '../../mcp-server/server.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import type { RandomSource } from '../../std/ids.ts';
 import { edgeFaults } from '../errors.ts';
+import { Replay } from './replay.ts';
 
 /** Of all users: each holds a protocol server of some ten kilobytes. */
 export const SESSIONS_MAX = 256;
 export const SESSION_IDLE_MS = 30 * 60_000;
 const SWEEP_INTERVAL_MS = 60_000;
+/** When a client whose connection broke is to come back. */
+const RETRY_MS = 1_000;
 const ID_DIGITS = 32;
 
 interface Session {
@@ -68,6 +71,8 @@ export class Sessions {
     let opened: string | null = null;
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => random.hex(ID_DIGITS),
+      eventStore: new Replay(),
+      retryInterval: RETRY_MS,
       onsessioninitialized: (id) => {
         opened = id;
         this.#sessions.set(id, session);

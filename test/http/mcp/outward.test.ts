@@ -172,6 +172,37 @@ describe('a session', () => {
     expect([status, body.error.message]).toEqual([404, 'Session not found']);
   });
 
+  test('gives the answer of a call whose connection broke to whoever comes back for it', async () => {
+    const transport = new StreamableHTTPClientTransport(new URL('/mcp', app.url));
+    await connectMcp(transport);
+    const session = { 'mcp-session-id': `${transport.sessionId}`, 'mcp-protocol-version': '2025-11-25' };
+    app.double.answer({ fault: { kind: 'stall', afterChunks: 1 }, text: ['Here ', 'I am.'] });
+    const before = app.double.requestCount;
+    const leaving = new AbortController();
+    const params = { name: 'run_agent', arguments: { message: 'Wait' } };
+    const response = await send(
+      { jsonrpc: '2.0', id: 7, method: 'tools/call', params },
+      session,
+      leaving.signal,
+    );
+    const primed = await firstEvent(response);
+    await app.double.received(before);
+    leaving.abort();
+    app.double.release();
+    const resume = (): Promise<Response> =>
+      fetch(`${app.url}/mcp`, {
+        headers: { ...session, accept: 'text/event-stream', 'last-event-id': primed.id },
+      });
+    // Until the service has noticed that the connection is gone, the stream is still taken.
+    let resumed = await resume();
+    await eventually(async () => {
+      if (resumed.status === 409) resumed = await resume();
+      return resumed.status;
+    }).toBe(200);
+    const { id, result } = JSON.parse((await firstEvent(resumed)).data);
+    expect([id, result.structuredContent.answer]).toEqual([7, 'Here I am.']);
+  });
+
   test('that nobody opened is not found, and a request without one is refused', async () => {
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
     expect((await post(ping, { 'mcp-session-id': '0'.repeat(32) })).status).toBe(404);
@@ -211,7 +242,7 @@ describe('the endpoint', () => {
 
   test('is described with the rest of the API', async () => {
     const { body } = await app.call('GET', '/api/openapi.json');
-    expect(Object.keys(body.paths['/mcp'])).toEqual(['post', 'delete']);
+    expect(Object.keys(body.paths['/mcp'])).toEqual(['post', 'delete', 'get']);
   });
 });
 
@@ -231,11 +262,42 @@ const post = (message: unknown, headers: Readonly<Record<string, string>> = {}) 
   postText(JSON.stringify(message), headers);
 
 async function postText(body: string, headers: Readonly<Record<string, string>> = {}) {
-  const accept = 'application/json, text/event-stream';
-  const response = await fetch(`${app.url}/mcp`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept, ...headers },
-    body,
-  });
+  const response = await sendText(body, headers);
   return { status: response.status, body: JSON.parse(await response.text()) };
+}
+
+const send = (message: unknown, headers: Readonly<Record<string, string>>, signal: AbortSignal) =>
+  sendText(JSON.stringify(message), headers, signal);
+
+function sendText(
+  body: string,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal | null = null,
+): Promise<Response> {
+  return fetch(`${app.url}/mcp`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
+    },
+    body,
+    signal,
+  });
+}
+
+/** The first event of a stream; the stream stays open. */
+async function firstEvent(response: Response): Promise<{ readonly id: string; readonly data: string }> {
+  const reader = (response.body as ReadableStream<Uint8Array>)
+    .pipeThrough(new TextDecoderStream())
+    .getReader();
+  let text = '';
+  while (!text.includes('\n\n')) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error(`the stream ended: ${text}`);
+    text += value;
+  }
+  reader.releaseLock();
+  const field = (name: string): string => new RegExp(`^${name}: ?(.*)$`, 'm').exec(text)?.[1] ?? '';
+  return { id: field('id'), data: field('data') };
 }
