@@ -10,8 +10,8 @@ import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
 import { type AddressKind, addressKind } from './addresses.ts';
 
-/** `any` is for the addresses that the operator has set. */
-export type EgressPolicy = 'any' | 'private_too' | 'public_only';
+/** `any` is for the addresses that the operator has set; the last two are for what a server names: see `policyBeside`. */
+export type EgressPolicy = 'any' | 'private_too' | 'public_only' | 'public_or_loopback' | 'public_or_private';
 
 /** What a policy refused; the message names the host as it was given, never what it resolves to. */
 export class EgressRefused extends Error {
@@ -76,6 +76,29 @@ export async function refusalOf(
   });
 }
 
+/**
+ * What URLs may be asked that the server at this one names: its own surroundings and the public. Only an address or a name that
+ * cannot be anything else makes it this machine: another name could be pointed here by whoever owns it.
+ */
+export async function policyBeside(
+  url: string,
+  lookup: LookupFunction = systemLookup,
+): Promise<EgressPolicy> {
+  const hostname = bare(new URL(url).hostname);
+  if (isLoopbackName(hostname)) return 'public_or_loopback';
+  const kinds = isIP(hostname) === 0 ? await kindsOf(hostname, lookup) : [addressKind(hostname)];
+  return kinds.length > 0 && kinds.every(isInside) ? 'public_or_private' : 'public_only';
+}
+
+function kindsOf(hostname: string, lookup: LookupFunction): Promise<readonly AddressKind[]> {
+  return new Promise((resolve) => {
+    lookup(hostname, { all: true }, (error, found) => {
+      const addresses = error === null && Array.isArray(found) ? found : [];
+      resolve(addresses.map(({ address }) => addressKind(address)));
+    });
+  });
+}
+
 function guardedLookup(policy: EgressPolicy, lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, options, (error, found, family) => {
@@ -103,7 +126,20 @@ function isAllowed(policy: EgressPolicy, kind: AddressKind): boolean {
       return kind !== 'metadata'; // E3
     case 'public_only':
       return kind === 'public';
+    case 'public_or_loopback':
+      return kind === 'public' || kind === 'loopback';
+    case 'public_or_private':
+      return kind === 'public' || isInside(kind);
   }
+}
+
+function isInside(kind: AddressKind): boolean {
+  return kind === 'private' || kind === 'shared';
+}
+
+/** Names that stand for this machine wherever they are looked up (RFC 6761). */
+export function isLoopbackName(hostname: string): boolean {
+  return /^(.+[.])?localhost$/.test(hostname) || addressKind(bare(hostname)) === 'loopback';
 }
 
 /** `[::1]` as `::1`. */

@@ -1,6 +1,6 @@
 // Hashes: the door to digests, for names that follow from content.
 
-import { createHash } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 
@@ -14,4 +14,10 @@ export async function sha256HexOfFile(path: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
   return hash.digest('hex');
+}
+
+/** Takes as long for a near miss as for a far one: for what a caller must know, and may try to guess. */
+export function isSameSecret(one: string, other: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text, 'utf8').digest();
+  return timingSafeEqual(digest(one), digest(other));
 }

@@ -12,7 +12,7 @@ import { call, protocol } from '../../supervisor/protocol.ts';
 
 export const mcpAuthFaults = declareFaults({
   /** There will be no consent: what is wrong stands in `auth_state.error` too. */
-  mcp_sign_in_failed: 'upstream',
+  mcp_sign_in_failed: 'invalid',
   /** A cancel, a reset or a newer attempt came first. */
   mcp_sign_in_cancelled: 'cancelled',
   /** The tokens may well be good, but nobody who could renew them answers. */

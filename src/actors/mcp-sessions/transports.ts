@@ -11,7 +11,7 @@ import type { ActorContext } from '../../supervisor/actor.ts';
 import { openBoundedFetch } from './bounded-fetch.ts';
 import { childEnvironment, resolved, resolvedAll, type Variables } from './environment.ts';
 import { type Mask, maskOf } from './masking.ts';
-import { authProviderFor } from './oauth-provider.ts';
+import { signedIn } from './oauth-provider.ts';
 import { type McpAuth, type McpServer, mcpSessionFaults } from './protocol.ts';
 import { startServerProcess } from './server-process.ts';
 import { StdioTransport } from './stdio-transport.ts';
@@ -112,13 +112,11 @@ export function openTransport(
   }
   const { kind, url, headers, auth } = target;
   const requests = openBoundedFetch(egress);
-  const account = auth === null ? null : { server: server.name, url: url.href, auth };
-  const authProvider = account === null ? null : authProviderFor(context, account);
-  const options = {
-    fetch: requests.fetch,
-    requestInit: { headers },
-    ...(authProvider === null ? {} : { authProvider }),
-  };
+  const access =
+    auth === null
+      ? { fetch: requests.fetch }
+      : signedIn(context, { server: server.name, url: url.href, auth }, requests.fetch);
+  const options = { ...access, requestInit: { headers } };
   if (kind === 'sse') {
     const transport = new SSEClientTransport(url, options);
     const start = transport.start.bind(transport);

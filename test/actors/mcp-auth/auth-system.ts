@@ -1,0 +1,145 @@
+// mcp-auth on a real system, with its envoy on a thread of its own and real storage; and sessions of the SDK that it lets in.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { onTestFinished } from 'vitest';
+import { mcpAuthActor } from '../../../src/actors/mcp-auth/actor.ts';
+import {
+  type AuthState,
+  type Challenge,
+  type Consent,
+  mcpAuth,
+  type OAuthAccount,
+} from '../../../src/actors/mcp-auth/protocol.ts';
+import { signedIn } from '../../../src/actors/mcp-sessions/oauth-provider.ts';
+import type { McpAuth } from '../../../src/actors/mcp-sessions/protocol.ts';
+import { type Clock, systemClock } from '../../../src/std/clock.ts';
+import { openStorage } from '../../../src/storage/storage.ts';
+import type { ActorContext } from '../../../src/supervisor/actor.ts';
+import { child } from '../../../src/supervisor/children.ts';
+import type { Ref } from '../../../src/supervisor/protocol.ts';
+import { createActorSystem } from '../../../src/supervisor/system.ts';
+
+export const SERVED_AT = 'http://127.0.0.1:12319';
+const SERVER = 'guarded';
+
+export interface AuthSystemOptions {
+  readonly clock?: Clock;
+  readonly redirectOverride?: string;
+  readonly servedAt?: string | null;
+}
+
+export interface AuthSystem {
+  readonly directory: string;
+  readonly auth: Ref<typeof mcpAuth>;
+  /** A session with the server, connected; or the consent that it takes. */
+  connect(
+    url: string,
+    options?: { readonly server?: string; readonly auth?: Partial<McpAuth> },
+  ): Promise<Connected>;
+  /** The browser comes back. */
+  comeBack(to: URL): Promise<string>;
+  state(url: string, server?: string): Promise<AuthState>;
+  /** Stops everything and starts it again on the same folder. */
+  restart(options?: AuthSystemOptions): Promise<AuthSystem>;
+}
+
+export type Connected =
+  | { readonly kind: 'connected'; readonly client: Client }
+  | { readonly kind: 'consent'; readonly consent: Consent };
+
+export async function openAuthSystem(options: AuthSystemOptions = {}): Promise<AuthSystem> {
+  const directory = await mkdtemp(join(tmpdir(), 'mcp-auth-'));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  return openIn(directory, options);
+}
+
+async function openIn(directory: string, options: AuthSystemOptions): Promise<AuthSystem> {
+  const storage = await openStorage({ directory, primary: true });
+  const { servedAt = SERVED_AT, redirectOverride, clock = systemClock } = options;
+  const system = await createActorSystem({
+    clock,
+    services: { storage, version: '0.0.0' },
+    threads: { spare: false },
+    children: [
+      child(
+        mcpAuthActor,
+        { keyFile: join(directory, 'settings.key'), redirectOverride, servedAt: () => servedAt },
+        { id: 'mcp-auth', name: true },
+      ),
+    ],
+  });
+  const clients = new Set<Client>();
+  let isOpen = true;
+  const close = async (): Promise<void> => {
+    if (!isOpen) return;
+    isOpen = false;
+    for (const client of clients) await client.close();
+    await system.stop();
+    await storage.close();
+  };
+  onTestFinished(close);
+  const auth = system.named(mcpAuth);
+  const context = {
+    ask: (protocol, name, message, askOptions) => system.named(protocol).ask(name, message, askOptions),
+  } as Pick<ActorContext, 'ask'>;
+
+  return {
+    directory,
+    auth,
+
+    async connect(url, { server = SERVER, auth: configured = {} } = {}) {
+      const account = { server, url, auth: { type: 'oauth' as const, ...configured } };
+      const { authProvider, fetch: ownFetch } = signedIn(context, account, fetch);
+      const client = new Client({ name: 'test', version: '1' });
+      clients.add(client);
+      try {
+        await client.connect(
+          new StreamableHTTPClientTransport(new URL(url), { authProvider, fetch: ownFetch }),
+        );
+        return { kind: 'connected', client };
+      } catch (error) {
+        const consent = await auth.ask('consent', { server });
+        if (consent === null) throw error;
+        return { kind: 'consent', consent };
+      }
+    },
+
+    async comeBack(to) {
+      const { code, state, error, iss } = Object.fromEntries(to.searchParams);
+      const arrival = { code, state, error, iss };
+      return (await auth.ask('settleSignIn', arrival as never)).outcome;
+    },
+
+    async state(url, server = SERVER) {
+      return (await auth.ask('states', { servers: [{ server, url }] }))[server] as AuthState;
+    },
+
+    async restart(changed = options) {
+      await close();
+      return openIn(directory, changed);
+    },
+  };
+}
+
+export function accountFor(url: string, changed: Partial<OAuthAccount> = {}): OAuthAccount {
+  return { server: SERVER, url, scope: null, client_id: null, client_secret: null, ...changed };
+}
+
+export function unauthorized(changed: Partial<Challenge> = {}): Challenge {
+  return { status: 401, rejected: null, resource_metadata: null, scope: null, ...changed };
+}
+
+/** Of one that has to be asked for. @throws when there is none */
+export function consentOf(connected: Connected): Consent {
+  if (connected.kind === 'connected') throw new Error('it was let in without a consent');
+  return connected.consent;
+}
+
+/** @throws when there is none */
+export function clientOf(connected: Connected): Client {
+  if (connected.kind === 'consent') throw new Error('it takes a consent');
+  return connected.client;
+}
