@@ -98,11 +98,11 @@ module.exports = {
     fence('storage', ['lmdb'], '^src/storage/'),
     fence('providers', ['@anthropic-ai/sdk'], '^src/actors/providers/'),
     fence('mcp-server', ['@modelcontextprotocol/server'], '^src/(mcp-server|http/mcp)/'),
-    fence('mcp-client', ['@modelcontextprotocol/client'], '^src/(mcp-server|actors/mcp-sessions)/'),
+    fence('mcp-client', ['@modelcontextprotocol/client'], '^src/(mcp-server|actors/mcp-(auth|sessions))/'),
     fence(
       'requests',
       ['undici', 'eventsource-parser'],
-      '^src/(actors/(providers|aggregator|embeddings|mcp-sessions)|egress)/',
+      '^src/(actors/(providers|aggregator|embeddings|mcp-auth|mcp-sessions)|egress)/',
     ),
     fence('models', ['onnxruntime-node', '@huggingface/tokenizers'], '^src/actors/embeddings/'),
     fence('processes', ['child_process'], '^src/actors/mcp-sessions/'),

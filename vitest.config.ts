@@ -15,6 +15,8 @@ export default defineConfig({
     // What a test waits for comes when it comes: a busy machine is no failure.
     expect: { poll: { timeout: 20_000 } },
     globalSetup: ['test/support/left-behind.ts'],
+    // It says at each start that it is set up for tests.
+    onConsoleLog: (line) => !line.startsWith('oidc-provider '),
     // In CI the last result also goes to a file, from which .ci/run takes its closing line.
     reporters: process.env.CI ? ['default', ['json', { outputFile: '.vitest/results.json' }]] : ['default'],
   },

@@ -1,8 +1,9 @@
 // Tree: the whole supervision tree on one page. Actor, parent, restart, thread, mailbox.
 //
 //   root (one_for_one)
-//   ├─ config, tool-outputs, conversations, providers, aggregator, tools, usage, vectors,
+//   ├─ config, tool-outputs, conversations, providers, aggregator, mcp-auth, tools, usage, vectors,
 //   │  service, runtime                                                         edge thread, permanent
+//   │     mcp-auth > envoy   thread mcp, permanent: started with the first sign-in
 //   │     vectors > index   thread vectors, permanent: started with the first message to it
 //   ├─ embeddings                                                               edge thread, permanent
 //   │  └─ 1, 2 … (embedders)                 a thread of their own each, temporary: while there is work
@@ -32,6 +33,7 @@ import type { OperatorSettings } from './config/operator-file.ts';
 import { conversationsActor } from './conversations/actor.ts';
 import { embeddingsActor } from './embeddings/actor.ts';
 import { jobsActor } from './jobs/actor.ts';
+import { mcpAuthActor } from './mcp-auth/actor.ts';
 import { mcpOutwardActor } from './mcp-outward/actor.ts';
 import { providersActor } from './providers/actor.ts';
 import { completionsActor } from './providers/completions.ts';
@@ -78,6 +80,7 @@ export function troupeTree({
   servedAt,
 }: TreeOptions): readonly ChildSpec[] {
   const callbackBase = environment['SVC_AGGREGATOR_CALLBACK_BASE'];
+  const redirectOverride = environment['SVC_OAUTH_REDIRECT_URL'];
   const publicHost = environment['SVC_PUBLIC_HOST'];
   return [
     child(configActor, { environment, keyFile, operator }, { id: 'config', name: true }),
@@ -85,6 +88,7 @@ export function troupeTree({
     child(conversationsActor, undefined, { id: 'conversations', name: true }),
     child(providersActor, { isExposed: isExposed(environment) }, { id: 'providers', name: true }),
     child(aggregatorActor, { callbackBase, publicHost, servedAt }, { id: 'aggregator', name: true }),
+    child(mcpAuthActor, { keyFile, redirectOverride, servedAt }, { id: 'mcp-auth', name: true }),
     child(toolsActor, undefined, { id: 'tools', name: true }),
     child(usageActor, undefined, { id: 'usage', name: true }),
     child(embeddingsActor, { modelsFolder }, { id: 'embeddings', name: true }),

@@ -4,7 +4,13 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { Agent, fetch } from 'undici';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type EgressPolicy, EgressRefused, guardedConnector, refusalOf } from '../../src/egress/guard.ts';
+import {
+  type EgressPolicy,
+  EgressRefused,
+  guardedConnector,
+  policyBeside,
+  refusalOf,
+} from '../../src/egress/guard.ts';
 
 let server: Server;
 let port: number;
@@ -118,5 +124,40 @@ describe('asked beforehand', () => {
   test('the refusal names the host as it was given, and not its address', async () => {
     const refused = await refusalOf('public_only', 'http://inside.test/v1', lookup);
     expect(refused?.message).toBe('inside.test has a private address, which is not allowed here');
+  });
+});
+
+describe('what a server names', () => {
+  const lookup = (addresses: readonly string[]) => resolving({ 'server.test': [addresses] });
+
+  test.each([
+    ['http://127.0.0.1:1/mcp', 'public_or_loopback'],
+    ['http://localhost/mcp', 'public_or_loopback'],
+    ['http://tools.localhost/mcp', 'public_or_loopback'],
+    ['http://[::1]/mcp', 'public_or_loopback'],
+    ['https://192.168.1.9/mcp', 'public_or_private'],
+    ['https://100.64.0.9/mcp', 'public_or_private'],
+    ['https://8.8.8.8/mcp', 'public_only'],
+    ['http://169.254.169.254/mcp', 'public_only'],
+  ])('may be in its own surroundings or public: %s', async (url, policy) => {
+    expect(await policyBeside(url)).toBe(policy);
+  });
+
+  test('may be inside if the name leads inside with all of its addresses, and never this machine', async () => {
+    const url = 'https://server.test/mcp';
+    expect(await policyBeside(url, lookup(['10.0.0.1', '192.168.0.1']))).toBe('public_or_private');
+    expect(await policyBeside(url, lookup(['10.0.0.1', '8.8.8.8']))).toBe('public_only');
+    expect(await policyBeside(url, lookup(['127.0.0.1']))).toBe('public_only');
+    expect(await policyBeside('https://unknown.test/mcp', lookup([]))).toBe('public_only');
+  });
+
+  test('is refused anywhere else', async () => {
+    const inside = 'http://10.0.0.1/';
+    const here = `http://127.0.0.1:${port}/`;
+    expect(await outcome('public_or_loopback', here)).toBe('here');
+    expect(await refusalOf('public_or_loopback', inside)).toBeInstanceOf(EgressRefused);
+    expect(await refusalOf('public_or_private', inside)).toBeNull();
+    expect(await outcome('public_or_private', here)).toBeInstanceOf(EgressRefused);
+    expect(await refusalOf('public_or_private', 'http://169.254.169.254/')).toBeInstanceOf(EgressRefused);
   });
 });

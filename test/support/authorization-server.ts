@@ -25,9 +25,7 @@ export interface AuthorizationServer {
   /** Opens the page as a browser does; answers where it is sent back to, without going there. */
   consent(authorizationUrl: string, options?: { readonly deny?: boolean }): Promise<URL>;
   /** What a token is good for; null when it is good for nothing (RFC 7662). */
-  introspect(
-    token: string,
-  ): Promise<{
+  introspect(token: string): Promise<{
     readonly scope: string;
     readonly aud: string;
     readonly exp: number;

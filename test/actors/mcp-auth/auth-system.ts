@@ -1,10 +1,11 @@
 // mcp-auth on a real system, with its envoy on a thread of its own and real storage; and sessions of the SDK that it lets in.
+// The thread takes its time to start: one for a file, `const system = await openAuthSystem()` and `afterAll(() => system.close())`.
+// Servers do not notice each other: each has the name that follows from its URL.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { onTestFinished } from 'vitest';
 import { mcpAuthActor } from '../../../src/actors/mcp-auth/actor.ts';
 import {
   type AuthState,
@@ -21,9 +22,11 @@ import type { ActorContext } from '../../../src/supervisor/actor.ts';
 import { child } from '../../../src/supervisor/children.ts';
 import type { Ref } from '../../../src/supervisor/protocol.ts';
 import { createActorSystem } from '../../../src/supervisor/system.ts';
+import type { OAuthMcpServer } from '../../support/oauth-mcp-server.ts';
 
-export const SERVED_AT = 'http://127.0.0.1:12319';
-const SERVER = 'guarded';
+const SERVED_AT = 'http://127.0.0.1:12319';
+
+export const nameOf = (url: string): string => `server-${new URL(url).port}`;
 
 export interface AuthSystemOptions {
   readonly clock?: Clock;
@@ -39,11 +42,14 @@ export interface AuthSystem {
     url: string,
     options?: { readonly server?: string; readonly auth?: Partial<McpAuth> },
   ): Promise<Connected>;
+  /** Connects, consents and connects again, as a user does. */
+  signIn(remote: OAuthMcpServer, auth?: Partial<McpAuth>): Promise<Client>;
   /** The browser comes back. */
   comeBack(to: URL): Promise<string>;
   state(url: string, server?: string): Promise<AuthState>;
   /** Stops everything and starts it again on the same folder. */
   restart(options?: AuthSystemOptions): Promise<AuthSystem>;
+  close(): Promise<void>;
 }
 
 export type Connected =
@@ -52,7 +58,6 @@ export type Connected =
 
 export async function openAuthSystem(options: AuthSystemOptions = {}): Promise<AuthSystem> {
   const directory = await mkdtemp(join(tmpdir(), 'mcp-auth-'));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
   return openIn(directory, options);
 }
 
@@ -80,17 +85,23 @@ async function openIn(directory: string, options: AuthSystemOptions): Promise<Au
     await system.stop();
     await storage.close();
   };
-  onTestFinished(close);
   const auth = system.named(mcpAuth);
   const context = {
     ask: (protocol, name, message, askOptions) => system.named(protocol).ask(name, message, askOptions),
   } as Pick<ActorContext, 'ask'>;
 
-  return {
+  const opened: AuthSystem = {
     directory,
     auth,
 
-    async connect(url, { server = SERVER, auth: configured = {} } = {}) {
+    async signIn({ url, authorization }, configured = {}) {
+      const { authorization_url } = consentOf(await opened.connect(url, { auth: configured }));
+      const outcome = await opened.comeBack(await authorization.consent(authorization_url));
+      if (outcome !== 'signed_in') throw new Error(`the sign-in was ${outcome}`);
+      return clientOf(await opened.connect(url, { auth: configured }));
+    },
+
+    async connect(url, { server = nameOf(url), auth: configured = {} } = {}) {
       const account = { server, url, auth: { type: 'oauth' as const, ...configured } };
       const { authProvider, fetch: ownFetch } = signedIn(context, account, fetch);
       const client = new Client({ name: 'test', version: '1' });
@@ -113,7 +124,7 @@ async function openIn(directory: string, options: AuthSystemOptions): Promise<Au
       return (await auth.ask('settleSignIn', arrival as never)).outcome;
     },
 
-    async state(url, server = SERVER) {
+    async state(url, server = nameOf(url)) {
       return (await auth.ask('states', { servers: [{ server, url }] }))[server] as AuthState;
     },
 
@@ -121,11 +132,17 @@ async function openIn(directory: string, options: AuthSystemOptions): Promise<Au
       await close();
       return openIn(directory, changed);
     },
+
+    async close() {
+      await close();
+      await rm(directory, { recursive: true, force: true });
+    },
   };
+  return opened;
 }
 
 export function accountFor(url: string, changed: Partial<OAuthAccount> = {}): OAuthAccount {
-  return { server: SERVER, url, scope: null, client_id: null, client_secret: null, ...changed };
+  return { server: nameOf(url), url, scope: null, client_id: null, client_secret: null, ...changed };
 }
 
 export function unauthorized(changed: Partial<Challenge> = {}): Challenge {
