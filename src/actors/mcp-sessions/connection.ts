@@ -91,8 +91,9 @@ export async function openConnection(context: ActorContext, order: ConnectionOrd
       context,
     );
   } catch (error) {
+    const cause = broken; // Later it is what our own closing does to it.
     await close(); // N1
-    throw failureOf(error, broken, name, target, chatter.lastErrorLine);
+    throw failureOf(error, cause, name, target, chatter.lastErrorLine);
   }
   if (client.getServerCapabilities()?.logging !== undefined) {
     // Some only speak when asked to; what a server makes of it is its own business.

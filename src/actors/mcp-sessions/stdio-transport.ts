@@ -2,20 +2,16 @@
 // T1 A message is a line. One above MESSAGE_BYTES_MAX ends the connection; one that is no message is reported, and ignored.
 // T2 What is sent to a child that has ended already fails as NotSent: it certainly did not get there.
 
-import {
-  deserializeMessage,
-  type JSONRPCMessage,
-  serializeMessage,
-  type Transport,
-} from '@modelcontextprotocol/client';
-import { errorText } from '../../std/errors.ts';
+import { type JSONRPCMessage, serializeMessage, type Transport } from '@modelcontextprotocol/client';
 import { lineCutter } from './lines.ts';
 import type { ProcessExit, ServerProcess } from './server-process.ts';
+import { isMembers } from './untrusted.ts';
 
 /** A picture of some ten megabytes, in base64. */
 export const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
 /** What a server writes to its standard error is held as far as that, and passed on in part. */
 const ERROR_LINE_BYTES_MAX = 8 * 1024;
+const SHOWN_CHARS_MAX = 200;
 
 /** It never left this process. */
 export class NotSent extends Error {}
@@ -85,9 +81,15 @@ export class StdioTransport implements Transport {
   #receive(line: string): void {
     if (this.#isClosed || line.trim() === '') return;
     try {
-      this.onmessage?.(deserializeMessage(line));
-    } catch (error) {
-      this.onerror?.(new Error(`a line that is no message: ${errorText(error)}`)); // T1
+      const message: unknown = JSON.parse(line);
+      // What kind of a message it is, and whether it is well-formed, is the client's to say.
+      if (isMembers(message) && message['jsonrpc'] === '2.0') {
+        this.onmessage?.(message as unknown as JSONRPCMessage);
+        return;
+      }
+    } catch {
+      // As what has another shape: T1.
     }
+    this.onerror?.(new Error(`a line that is no message: ${line.slice(0, SHOWN_CHARS_MAX)}`));
   }
 }
