@@ -21,3 +21,18 @@ export function isSameSecret(one: string, other: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text, 'utf8').digest();
   return timingSafeEqual(digest(one), digest(other));
 }
+
+/** SHA-256 of bytes that come in pieces. */
+export interface Sha256 {
+  update(bytes: Uint8Array): void;
+  /** Ends it. */
+  hex(): string;
+}
+
+export function openSha256(): Sha256 {
+  const hash = createHash('sha256');
+  return {
+    update: (bytes) => void hash.update(bytes),
+    hex: () => hash.digest('hex'),
+  };
+}

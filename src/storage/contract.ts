@@ -214,6 +214,50 @@ export interface VectorIndexStatistics {
   readonly vectors: number;
 }
 
+// ---- Blobs: bytes too many for a table, in files named by their SHA-256 (ADR 21). The primary thread writes, all may read.
+// B1 A blob is there as long as somebody refers to it, and whole: it gets its name when its bytes are on disk.
+// B2 References are counted in the transaction that files the reference. After the last one the file is a leftover.
+// B3 What a crash leaves, a file that was being written or one without a reference, goes with the next `sweep`.
+
+export interface Blobs {
+  /** Begins a blob. It is nothing to anybody before it is placed. @throws Fault storage_full, storage_unwritable. */
+  draft(): Promise<BlobDraft>;
+  /** One more reference. `blob` is still held, or has a reference already. */
+  retain(tx: Transaction, blob: { readonly sha256: string; readonly sizeBytes: number }): void;
+  /** One reference less. */
+  release(tx: Transaction, sha256: string): void;
+  /** @throws Fault blob_missing */
+  open(sha256: string): Promise<OpenBlob>;
+  /** Where its bytes lie, for whoever reads files itself. */
+  pathOf(sha256: string): string;
+  /** B3. Deletes what nobody refers to, holds or writes. May be called at any time. @throws Fault storage_full */
+  sweep(): Promise<void>;
+}
+
+export interface BlobDraft {
+  readonly sizeBytes: number;
+  /** One piece after the other. @throws Fault storage_full */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Gives it its name when it is on disk. What is placed is held: no sweep takes it before it is let go. */
+  place(): Promise<PlacedBlob>;
+  /** Deletes it, unless it was placed. May be called at any time, and more than once. */
+  discard(): Promise<void>;
+}
+
+export interface PlacedBlob {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  /** To be called when it is retained, or will not be. */
+  letGo(): void;
+}
+
+export interface OpenBlob {
+  readonly sizeBytes: number;
+  /** The bytes from `first` to `last`, both inclusive, in pieces; also when the blob was deleted since it was opened. */
+  read(first?: number, last?: number): AsyncIterableIterator<Uint8Array>;
+  close(): Promise<void>;
+}
+
 export interface StorageStatistics {
   readonly bytesOnDisk: number;
   /** Pages of the journals' log that are not laid out for reading yet. */
@@ -227,6 +271,7 @@ export interface Storage {
   journals<Value>(name: string): Journals<Value>;
   fullText(name: string): FullText;
   passages(name: string): Passages;
+  readonly blobs: Blobs;
   /** @throws Fault storage_full (retryable) when the disk is full. */
   write<Result>(durability: Durability, change: (tx: Transaction) => Result): Promise<Result>;
   /** Resolves when everything that was committed so far is flushed. */

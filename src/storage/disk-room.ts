@@ -36,10 +36,21 @@ export class DiskRoom {
   /** @throws Fault storage_full */
   take(changes: readonly Change[], makesRoom = false): void {
     const bytes = bytesOf(changes) + changes.length * TREE_BYTES_PER_CHANGE;
-    if (systemClock.monotonicMs() - this.#lookedAtMs > LOOK_EVERY_MS || !this.#isAmple(bytes)) this.#look();
+    if (this.#isStale() || !this.#isAmple(bytes)) this.#look();
     if (!this.#isAmple(bytes) && !this.#isBearable(bytes, changes, makesRoom))
       throw fullDisk(this.#directory);
     this.#freeBytes -= bytes;
+  }
+
+  /** For bytes of a file beside the store. @throws Fault storage_full */
+  takeForFile(bytes: number): void {
+    if (this.#isStale() || !this.#isAmple(bytes)) this.#look();
+    if (!this.#isAmple(bytes)) throw fullDisk(this.#directory);
+    this.#freeBytes -= bytes;
+  }
+
+  #isStale(): boolean {
+    return systemClock.monotonicMs() - this.#lookedAtMs > LOOK_EVERY_MS;
   }
 
   /** D1. */

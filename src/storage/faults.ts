@@ -12,6 +12,7 @@ const declared = declareFaults({
   storage_damaged: 'internal',
   storage_key_invalid: 'invalid',
   storage_vector_invalid: 'invalid',
+  blob_missing: 'internal',
 });
 
 /** `storage_locked` waits for a person, not for a retry. */
@@ -43,6 +44,14 @@ export function faultOfEngine(error: unknown, directory: string): unknown {
     return damaged(directory, error);
   }
   return error;
+}
+
+/** The fault for what the system says about a file that is not the engine's. */
+export function faultOfFile(error: unknown, path: string): unknown {
+  const { errno } = error as NodeJS.ErrnoException;
+  if (errno === undefined) return error;
+  if (DISK_FULL.has(-errno)) return fullDisk(path, error);
+  return FORBIDDEN.has(-errno) ? unwritable(path, error) : error;
 }
 
 export function damaged(directory: string, error: unknown): Fault {

@@ -3,8 +3,10 @@
 // O2 Nothing that was accepted is lost by closing.
 // O3 The primary alone compacts the journals, and reads their log before it is open: what is damaged there is found at the start.
 
+import { StoredBlobs } from './blobs.ts';
 import { CommitQueue } from './commit-queue.ts';
 import type {
+  Blobs,
   Durability,
   FullText,
   IndexDeclarations,
@@ -40,13 +42,13 @@ export async function openMigrated(
   { directory, primary }: StorageOptions,
   migrations: readonly Migration[],
 ): Promise<Storage> {
-  if (!primary) return new OpenStorage(new Environment(storeIn(directory)));
+  if (!primary) return new OpenStorage(new Environment(storeIn(directory)), directory);
 
   const latestVersion = latestVersionOf(migrations);
   const lock = claimDataFolder(directory, latestVersion);
   let storage: OpenStorage;
   try {
-    storage = new OpenStorage(new Environment(storeIn(directory)), lock);
+    storage = new OpenStorage(new Environment(storeIn(directory)), directory, lock);
   } catch (error) {
     lock.release();
     throw error;
@@ -64,6 +66,7 @@ export async function openMigrated(
 }
 
 class OpenStorage implements Storage {
+  readonly blobs: Blobs;
   readonly #environment: Environment;
   readonly #queue: CommitQueue;
   readonly #lock: DataFolderLock | undefined;
@@ -72,12 +75,13 @@ class OpenStorage implements Storage {
   #compaction: JournalCompaction | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(environment: Environment, lock?: DataFolderLock) {
+  constructor(environment: Environment, directory: string, lock?: DataFolderLock) {
     this.#environment = environment;
     this.#queue = new CommitQueue(environment);
     this.#lock = lock;
     this.#committed = committedView(environment);
     this.#journalIndex = new JournalIndex(environment);
+    this.blobs = new StoredBlobs(directory, this, lock !== undefined);
   }
 
   /** @throws Fault storage_damaged. */
