@@ -1,8 +1,8 @@
 // Tree: the whole supervision tree on one page. Actor, parent, restart, thread, mailbox.
 //
 //   root (one_for_one)
-//   ├─ config, tool-outputs, conversations, providers, aggregator, mcp-auth, tools, usage, vectors,
-//   │  service, runtime                                                         edge thread, permanent
+//   ├─ config, tool-outputs, workspaces, conversations, providers, aggregator, mcp-auth, tools, usage,
+//   │  vectors, service, runtime                                                edge thread, permanent
 //   │     mcp-auth > envoy   thread mcp, permanent: started with the first sign-in
 //   │     vectors > index   thread vectors, permanent: started with the first message to it
 //   ├─ embeddings                                                               edge thread, permanent
@@ -45,6 +45,7 @@ import { toolOutputsActor } from './tool-outputs/actor.ts';
 import { toolsActor } from './tools/actor.ts';
 import { usageActor } from './usage/actor.ts';
 import { vectorsActor } from './vectors/actor.ts';
+import { workspacesActor } from './workspaces/actor.ts';
 
 export interface TreeOptions {
   /** What seeds the configuration on first boot. */
@@ -85,6 +86,7 @@ export function troupeTree({
   return [
     child(configActor, { environment, keyFile, operator }, { id: 'config', name: true }),
     child(toolOutputsActor, undefined, { id: 'tool-outputs', name: true }),
+    child(workspacesActor, undefined, { id: 'workspaces', name: true }),
     child(conversationsActor, undefined, { id: 'conversations', name: true }),
     child(providersActor, { isExposed: isExposed(environment) }, { id: 'providers', name: true }),
     child(aggregatorActor, { callbackBase, publicHost, servedAt }, { id: 'aggregator', name: true }),

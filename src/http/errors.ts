@@ -40,6 +40,9 @@ export const edgeFaults = declareFaults({
   caller_refused: 'forbidden',
   sessions_full: 'unavailable',
   call_ended: 'cancelled',
+  /** Details: `code: 'no_file'`. */
+  no_file: 'invalid',
+  upload_broken: 'invalid',
 });
 
 /** How the failures of a route are worded, where not as `{ error, ...details }`. */

@@ -1,5 +1,5 @@
 // Message: where the members of a binding's message come from, worked out once at boot.
-// M1 Every member has exactly one source: URL, query, body or session. Members that the schema does not name are dropped.
+// M1 Every member has exactly one source: URL, query, body, session, or the edge's own reading of the request. Members that the schema does not name are dropped.
 // M2 `user_id` comes from the session alone, and no part that a client sees or fills mentions it (see route.ts, O4).
 
 import { assert } from '../std/assert.ts';
@@ -36,7 +36,7 @@ export function messageSources(binding: Binding): MessageSources {
     return { name, member };
   });
   const fromBody = BODY_METHODS.has(binding.method) || binding.body === true;
-  const taken = new Set([USER_ID, ...inUrl.map(({ member }) => member)]);
+  const taken = new Set([USER_ID, ...(binding.edgeMembers ?? []), ...inUrl.map(({ member }) => member)]);
   const rest = Object.keys(members).filter((member) => !taken.has(member));
   // A record has no named properties: the body is the message.
   const isRecord = schema.properties === undefined;

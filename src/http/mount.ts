@@ -2,9 +2,10 @@
 // N1 A path that is bound answers 405 with `Allow` to every method that it is not bound to.
 // N2 At most STREAMS_OPEN_MAX readers at once; one more is told to come again.
 
-import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods, RouteOptions } from 'fastify';
 import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
+import { bytesHandler } from './bytes.ts';
 import { edgeFaults } from './errors.ts';
 import { sessionUser } from './hooks/session.ts';
 import { type MessageSources, messageSources } from './message.ts';
@@ -12,9 +13,12 @@ import { routeSchema } from './openapi.ts';
 import { PAGE_HEADERS } from './result-page.ts';
 import type { ActorDoor, Binding, CallBinding, PageBinding, StreamBinding } from './route.ts';
 import { EventStream } from './sse.ts';
+import { acceptForms, uploadHandler } from './upload.ts';
 
 /** A reader costs a file descriptor and some ten kilobytes; a process has about 20,000 descriptors. */
 export const STREAMS_OPEN_MAX = 8192;
+
+const PENDING = 202;
 
 const METHODS: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
@@ -37,6 +41,7 @@ export function mountBindings(
 ): void {
   const streams = new Set<EventStream>();
   const operationIds = new Set<string>();
+  const uploads: RouteOptions[] = [];
   // By shape: `{id}` and `{name}` in the same place are one path to the router.
   const paths = new Map<string, BoundPath>();
 
@@ -48,15 +53,23 @@ export function mountBindings(
     const { methods } = paths.get(shape) ?? { methods: new Set() };
     paths.set(shape, { path, methods: methods.add(binding.method) });
     // A HEAD of a stream would have no end, and one of a page would use it up.
-    const exposeHeadRoute = binding.method === 'GET' && binding.kind === 'call';
+    const exposeHeadRoute = binding.method === 'GET' && (binding.kind === 'call' || binding.kind === 'bytes');
     if (exposeHeadRoute) methods.add('HEAD');
-    app.route({
+    const route: RouteOptions = {
       method: binding.method,
       url: path,
       exposeHeadRoute,
       schema: routeSchema(binding, sources, operationId),
       config: binding.failures === undefined ? {} : { failures: binding.failures },
       handler: handlerOf(binding, sources, streams, options),
+    };
+    if (binding.kind === 'upload') uploads.push(route);
+    else app.route(route);
+  }
+  if (uploads.length > 0) {
+    void app.register(async (scope) => {
+      await acceptForms(scope);
+      for (const route of uploads) scope.route(route);
     });
   }
   for (const bound of paths.values()) refuseOtherMethods(app, bound);
@@ -78,6 +91,10 @@ function handlerOf(
       return callHandler(binding, sources, options);
     case 'page':
       return pageHandler(binding, sources, options);
+    case 'upload':
+      return uploadHandler(binding, sources, options.door);
+    case 'bytes':
+      return bytesHandler(binding, sources, options.door);
     case 'stream':
       return streamHandler(binding, sources, streams, options);
     case 'either': {
@@ -103,11 +120,11 @@ function pageHandler(binding: PageBinding, sources: MessageSources, { door }: Mo
 
 function callHandler(binding: CallBinding, sources: MessageSources, { door }: MountOptions): Handler {
   const ask = binding.ask(door);
-  const { status = 200, deadlineMs } = binding;
+  const { status = 200, deadlineMs, isPending } = binding;
   if (deadlineMs === undefined) {
     return async (request, reply) => {
       const answer = await ask(sources.assemble(request, sessionUser(request)), {});
-      return reply.code(status).send(answer);
+      return reply.code(isPending?.(answer) ? PENDING : status).send(answer);
     };
   }
   return async (request, reply) => {
@@ -117,7 +134,7 @@ function callHandler(binding: CallBinding, sources: MessageSources, { door }: Mo
       deadlineMs,
       signal: abort.signal,
     });
-    return reply.code(status).send(answer);
+    return reply.code(isPending?.(answer) ? PENDING : status).send(answer);
   };
 }
 

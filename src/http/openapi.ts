@@ -39,6 +39,7 @@ export function routeSchema(binding: Binding, sources: MessageSources, operation
     ...(params === undefined ? {} : { params }),
     ...(querystring === undefined ? {} : { querystring }),
     ...(body === undefined ? {} : { body }),
+    ...(binding.kind === 'upload' ? FORM_WITH_FILE : {}),
     ...(binding.kind === 'stream' && binding.cursor !== undefined ? { headers: LAST_EVENT_ID } : {}),
     response: {
       ...goodAnswer(binding),
@@ -55,6 +56,16 @@ const LAST_EVENT_ID = {
   },
 };
 
+const FORM_WITH_FILE = {
+  consumes: ['multipart/form-data'],
+  body: {
+    type: 'object',
+    properties: { file: { type: 'string', format: 'binary' } },
+  },
+};
+
+const BYTES = { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
+
 const EVENT_STREAM = { 'text/event-stream': { schema: { type: 'string' } } };
 
 function goodAnswer(binding: Binding): Record<string, unknown> {
@@ -67,9 +78,23 @@ function goodAnswer(binding: Binding): Record<string, unknown> {
       [status]: { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } },
     };
   }
+  if (binding.kind === 'bytes') {
+    return {
+      [status]: { description: 'The bytes of the file, with its own type', content: BYTES },
+      206: { description: 'A range of them', content: BYTES },
+    };
+  }
   const { reply } = binding.contract;
   const schema = reply === undefined ? {} : plainSchema(reply as JsonSchema);
-  if (binding.kind === 'call') return { [status]: { 'x-response-description': 'Done', ...schema } };
+  if (binding.kind === 'upload') return { [status]: { 'x-response-description': 'Done', ...schema } };
+  if (binding.kind === 'call') {
+    return {
+      [status]: { 'x-response-description': 'Done', ...schema },
+      ...(binding.isPending === undefined
+        ? {}
+        : { 202: { 'x-response-description': 'Still under way', ...schema } }),
+    };
+  }
   const description = `Done; server-sent events where \`${binding.streamsWhen}\` is true`;
   return { [status]: { description, content: { 'application/json': { schema }, ...EVENT_STREAM } } };
 }

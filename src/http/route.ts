@@ -14,6 +14,7 @@ import type {
   ReplyFrom,
   RequestTo,
   StreamsOf,
+  TellsOf,
 } from '../supervisor/protocol.ts';
 import type { FailureDialect } from './errors.ts';
 import type { Page } from './result-page.ts';
@@ -50,10 +51,14 @@ interface BindingBase extends BindOptions {
   readonly message: string;
   /** The contract that validates and describes the request. */
   readonly contract: Contract;
+  /** Members of the message that the edge itself fills in. */
+  readonly edgeMembers?: readonly string[];
 }
 
 export interface CallBinding extends BindingBase {
   readonly kind: 'call';
+  /** Status 202 for such an answer: what was asked for is still under way. */
+  readonly isPending: ((reply: unknown) => boolean) | undefined;
   ask(door: ActorDoor): (message: Message, options: AskOptions) => Promise<unknown>;
 }
 
@@ -79,7 +84,53 @@ export interface EitherBinding extends BindingBase {
   readonly streamsWhen: string;
 }
 
-export type Binding = CallBinding | StreamBinding | EitherBinding | PageBinding;
+/** A file comes in a form, and goes to its actor in pieces. */
+export interface UploadBinding extends BindingBase {
+  readonly kind: 'upload';
+  receive(door: ActorDoor): UploadReceiver;
+}
+
+export interface UploadReceiver {
+  /** Answers the upload's id. */
+  begin(message: Message): Promise<string>;
+  write(uploadId: string, bytes: Uint8Array): Promise<unknown>;
+  finish(uploadId: string): Promise<unknown>;
+  abandon(uploadId: string): void;
+}
+
+/** The content of a file, or a range of it. */
+export interface BytesBinding extends BindingBase {
+  readonly kind: 'bytes';
+  open(door: ActorDoor): (message: Message) => Promise<OpenedBytes>;
+}
+
+export interface OpenedBytes {
+  readonly head: BytesHead;
+  readonly pieces: AsyncIterator<Uint8Array>;
+}
+
+/** The first item of a stream of bytes. */
+export interface BytesHead {
+  readonly filename: string;
+  readonly content_type: string;
+  readonly sha256: string;
+  readonly size_bytes: number;
+  /** What follows, both inclusive; null where what was asked for lies behind the end. */
+  readonly range: { readonly first: number; readonly last: number } | null;
+}
+
+export type Binding =
+  | CallBinding
+  | StreamBinding
+  | EitherBinding
+  | PageBinding
+  | UploadBinding
+  | BytesBinding;
+
+export interface CallOptions<P extends Protocol, Name extends CallsOf<P>> extends BindOptions {
+  /** Status 202 for such an answer: what was asked for is still under way. */
+  readonly isPending?: (reply: ReplyFrom<P, Name>) => boolean;
+}
 
 /** `bind('GET', '/api/tool-outputs/{storage_key}', toolOutputs, 'read')`. */
 export function bind<P extends Protocol, Name extends CallsOf<P>>(
@@ -87,12 +138,13 @@ export function bind<P extends Protocol, Name extends CallsOf<P>>(
   url: string,
   protocol: P,
   message: Name,
-  options: BindOptions = {},
+  { isPending, ...options }: CallOptions<P, Name> = {},
 ): CallBinding {
   return {
     ...options,
     ...described(method, url, protocol, message, message),
     kind: 'call',
+    isPending: isPending as CallBinding['isPending'],
     ask(door) {
       const actor = door.named(protocol);
       // The message was validated against the contract's schema: this is where it gets its type.
@@ -223,13 +275,94 @@ export function bindEither<P extends Protocol, Name extends CallsOf<P>, Stream e
 ): EitherBinding {
   const { stream, streamsWhen, ...rest } = options;
   const call = bind(method, url, protocol, message, rest);
-  const { kind: _kind, ask: _ask, ...base } = call;
+  const { kind: _kind, ask: _ask, isPending: _isPending, ...base } = call;
   return {
     ...base,
     kind: 'either',
     call,
     stream: bindStream(method, url, protocol, stream, rest),
     streamsWhen,
+  };
+}
+
+/** The calls of a protocol that begin an upload with what is known about its file. */
+export type UploadsOf<P extends Protocol> = {
+  [Name in CallsOf<P>]: ReplyFrom<P, Name> extends { readonly upload_id: string } ? Name : never;
+}[CallsOf<P>];
+
+export interface UploadOptions<P extends Protocol> extends BindOptions {
+  readonly write: CallsOf<P>;
+  /** Its reply is the answer. */
+  readonly finish: CallsOf<P>;
+  readonly abandon: TellsOf<P>;
+}
+
+/** A file system that is slow to flush is waited for. */
+const UPLOAD_STEP_MS = 60_000;
+
+/**
+ * `bindUpload('POST', '/api/workspaces/{workspace_id}/documents', workspaces, 'beginUpload', { write: …, finish: …, abandon: … })`.
+ * The message that begins it has a `file` (name, type, announced size) beside what comes from the URL.
+ */
+export function bindUpload<P extends Protocol>(
+  method: Method,
+  url: string,
+  protocol: P,
+  message: UploadsOf<P>,
+  options: UploadOptions<P>,
+): UploadBinding {
+  const { write, finish, abandon, ...rest } = options;
+  const begun = described(method, url, protocol, message, finish);
+  return {
+    ...rest,
+    ...begun,
+    // Described as one: it begins with the one's request and ends with the other's reply.
+    contract: withAnswerOf(begun.contract, protocol.messages[finish]),
+    kind: 'upload',
+    edgeMembers: ['file'],
+    receive(door) {
+      const actor = door.named(protocol);
+      const patience = { deadlineMs: UPLOAD_STEP_MS };
+      const ask = <Name extends CallsOf<P>>(name: Name, given: unknown) =>
+        actor.ask(name, given as RequestTo<P, Name>, patience);
+      return {
+        begin: async (given) => ((await ask(message, given)) as { readonly upload_id: string }).upload_id,
+        write: (upload_id, bytes) => ask(write, { upload_id, bytes }),
+        finish: (upload_id) => ask(finish, { upload_id }),
+        abandon: (upload_id) =>
+          void actor.tell(abandon, { upload_id } as unknown as RequestTo<P, typeof abandon>),
+      };
+    },
+  };
+}
+
+/** The streams of a protocol that give out bytes behind a head. */
+export type BytesStreamsOf<P extends Protocol> = {
+  [Name in StreamsOf<P>]: ReplyFrom<P, Name> extends BytesHead | Uint8Array ? Name : never;
+}[StreamsOf<P>];
+
+/** `bindBytes('GET', '/api/…/documents/{document_id}/raw', workspaces, 'raw')`. The message may take a `range`. */
+export function bindBytes<P extends Protocol>(
+  method: 'GET',
+  url: string,
+  protocol: P,
+  message: BytesStreamsOf<P>,
+  options: BindOptions = {},
+): BytesBinding {
+  return {
+    ...options,
+    ...described(method, url, protocol, message, message),
+    kind: 'bytes',
+    edgeMembers: ['range'],
+    open(door) {
+      const actor = door.named(protocol);
+      return async (given) => {
+        const items = actor.stream(message, given as RequestTo<P, typeof message>);
+        const first = await items.next();
+        assert(first.done !== true, `${protocol.name}.${message} begins with a head`);
+        return { head: first.value as BytesHead, pieces: items as AsyncIterator<Uint8Array> };
+      };
+    },
   };
 }
 
@@ -241,4 +374,12 @@ function described(method: Method, url: string, protocol: Protocol, message: str
   );
   assert(protocol.messages[answeredBy] !== undefined, `${protocol.name} has a stream ${answeredBy}`);
   return { method, url, noun: protocol.name, message, contract };
+}
+
+function withAnswerOf(contract: Contract, answering: Contract | undefined): Contract {
+  return {
+    ...contract,
+    reply: answering?.reply,
+    faults: { ...contract.faults, ...answering?.faults },
+  };
 }

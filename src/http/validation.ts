@@ -25,6 +25,8 @@ export function createValidatorCompiler(): (part: {
     coerceTypes: false,
     strict: true,
     strictTypes: false,
+    // Files in a form are described as such; what they hold is looked at elsewhere.
+    formats: { binary: true },
   });
   return ({ schema, httpPart }) => {
     const validate = ajv.compile(schema);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { conversationsActor } from '../../src/actors/conversations/actor.ts';
 import { conversations, type NewRow } from '../../src/actors/conversations/protocol.ts';
+import { workspacesActor } from '../../src/actors/workspaces/actor.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import type { Storage } from '../../src/storage/contract.ts';
 import { storeIn } from '../../src/storage/data-folder.ts';
@@ -50,7 +51,11 @@ async function openIn(directory: string, options: ConversationsOptions): Promise
   const system = await createActorSystem({
     clock: options.clock ?? systemClock,
     services: { storage, version: '0.0.0' },
-    children: [child(conversationsActor, undefined, { id: 'conversations', name: true })],
+    children: [
+      // A conversation that is deleted leaves its project.
+      child(workspacesActor, undefined, { id: 'workspaces', name: true }),
+      child(conversationsActor, undefined, { id: 'conversations', name: true }),
+    ],
   });
   let isOpen = true;
   const close = async () => {

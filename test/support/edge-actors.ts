@@ -1,5 +1,5 @@
-// The edge's small actors (config, tool outputs, conversations, tools, usage) on a real system and real storage in a folder of
-// their own; all of it ends with the test.
+// The edge's small actors (config, tool outputs, workspaces, conversations, tools, usage) on a real system and real storage in
+// a folder of their own; all of it ends with the test.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,6 +11,7 @@ import { conversationsActor } from '../../src/actors/conversations/actor.ts';
 import { toolOutputsActor } from '../../src/actors/tool-outputs/actor.ts';
 import { toolsActor } from '../../src/actors/tools/actor.ts';
 import { usageActor } from '../../src/actors/usage/actor.ts';
+import { workspacesActor } from '../../src/actors/workspaces/actor.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import type { Storage } from '../../src/storage/contract.ts';
 import { openStorage } from '../../src/storage/storage.ts';
@@ -71,6 +72,7 @@ async function openIn(directory: string, options: EdgeOptions): Promise<EdgeActo
     services: { storage: options.storage?.(storage) ?? storage, version: '0.0.0' },
     children: [
       child(configActor, configArgs, { id: 'config', name: true }),
+      child(workspacesActor, undefined, { id: 'workspaces', name: true }),
       child(conversationsActor, undefined, { id: 'conversations', name: true }),
       child(toolOutputsActor, undefined, { id: 'tool-outputs', name: true }),
       child(options.toolsActor ?? toolsActor, undefined, { id: 'tools', name: true }),

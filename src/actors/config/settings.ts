@@ -17,6 +17,7 @@ import { searchSettings } from './declarations/search.ts';
 import { teamSettings } from './declarations/teams.ts';
 import { thinkingSettings } from './declarations/thinking.ts';
 import { turnSettings } from './declarations/turns.ts';
+import { workspaceSettings } from './declarations/workspaces.ts';
 import type { RoleMembership, Setting } from './setting.ts';
 
 export const settings = {
@@ -33,6 +34,7 @@ export const settings = {
   ...memorySettings,
   ...mcpServerSettings,
   ...embeddingSettings,
+  ...workspaceSettings,
 } satisfies Readonly<Record<string, Setting>>;
 
 export type SettingKey = keyof typeof settings;

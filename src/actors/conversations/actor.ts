@@ -29,6 +29,7 @@ import {
   viewRecord,
 } from './record.ts';
 import '../services.ts';
+import { workspaces } from '../workspaces/protocol.ts';
 import { openConversationStore, type Removed } from './store.ts';
 import { type Generation, SEARCH_LIMIT_MAX } from './transcript.ts';
 import {
@@ -68,6 +69,22 @@ function setUpConversations(context: ActorContext<typeof conversations>): Handle
   const find = (conversationId: string): ConversationRecord | undefined =>
     isFileable(conversationId) ? store.find(conversationId) : undefined;
 
+  /** Without them a list is still a list. */
+  const projectsOf = async (
+    conversation_ids: readonly string[],
+  ): Promise<Readonly<Record<string, string>>> => {
+    if (conversation_ids.length === 0) return {};
+    try {
+      return (await context.ask(workspaces, 'memberships', { conversation_ids })).workspace_ids;
+    } catch (error) {
+      if (!isFault(error)) throw error;
+      return {};
+    }
+  };
+
+  const leaveProject = (conversation_id: string) =>
+    context.ask(workspaces, 'conversationRemoved', { conversation_id });
+
   const memoryOf = (conversationId: string): WorkingMemory =>
     isFileable(conversationId) ? store.memory(conversationId) : EMPTY_MEMORY;
 
@@ -80,6 +97,7 @@ function setUpConversations(context: ActorContext<typeof conversations>): Handle
   const clear = async (generations: readonly Generation[]): Promise<void> => {
     try {
       for (const generation of generations) {
+        await leaveProject(generation[0]);
         while (!context.signal.aborted && !(await store.clearStep(generation))) {}
       }
     } catch (error) {
@@ -92,7 +110,7 @@ function setUpConversations(context: ActorContext<typeof conversations>): Handle
   clearAll();
 
   return {
-    list({ limit = LIST_LIMIT_DEFAULT, offset = 0, channel, include_archived }) {
+    async list({ limit = LIST_LIMIT_DEFAULT, offset = 0, channel, include_archived }) {
       const page = {
         channel: channel === EVERY_CHANNEL ? undefined : channel,
         includeArchived: include_archived === '1' || include_archived === 'true',
@@ -101,7 +119,10 @@ function setUpConversations(context: ActorContext<typeof conversations>): Handle
       };
       const isFiled = channel === undefined || isFileable(channel, CHANNEL_LENGTH_MAX);
       const { entries, total } = isFiled ? store.page(page) : { entries: [], total: 0 };
-      const rows = entries.map(({ conversationId, record }) => viewRecord(conversationId, record));
+      const projects = await projectsOf(entries.map(({ conversationId }) => conversationId));
+      const rows = entries.map(({ conversationId, record }) =>
+        viewRecord(conversationId, record, projects[conversationId]),
+      );
       return { conversations: rows, total, limit: page.limit, offset };
     },
 
@@ -133,6 +154,7 @@ function setUpConversations(context: ActorContext<typeof conversations>): Handle
     async remove({ conversation_id }) {
       if (!isFileable(conversation_id)) return removalReply(NOTHING_REMOVED);
       const removed = await saved(store.remove(conversation_id));
+      if (removed.generation === undefined) await saved(leaveProject(conversation_id));
       const clearing = clear(removed.generation === undefined ? [] : [removed.generation]);
       if (removed.rowCount > CLEARED_BEFORE_ANSWER_MAX) context.background(clearing);
       else await clearing;
@@ -153,6 +175,18 @@ function setUpConversations(context: ActorContext<typeof conversations>): Handle
         return { ...memory, checkpoints: [] };
       });
       return { cleared };
+    },
+
+    listed({ conversation_ids, limit }) {
+      const found = conversation_ids.flatMap((conversationId) => {
+        const record = find(conversationId);
+        return record === undefined || record.archived ? [] : [{ conversationId, record }];
+      });
+      found.sort((a, b) => b.record.lastActivityMs - a.record.lastActivityMs);
+      const rows = found
+        .slice(0, limit)
+        .map(({ conversationId, record }) => viewRecord(conversationId, record));
+      return { conversations: rows, total: found.length };
     },
 
     history({ conversation_id, rowsMax }) {

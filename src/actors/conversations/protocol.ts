@@ -185,6 +185,7 @@ export const conversations = protocol('conversations', {
         sidecars: Type.Array(Text),
       }),
     }),
+    faults: { conversation_not_saved: conversationFaults.conversation_not_saved },
   }),
   checkpoints: call({
     summary: 'The checkpoints that the model set in a conversation, oldest first.',
@@ -198,6 +199,11 @@ export const conversations = protocol('conversations', {
   }),
 
   // Between actors only.
+  /** The rows of those that are there and not archived, newest activity first, and how many these are. */
+  listed: call<
+    { readonly conversation_ids: readonly string[]; readonly limit: number },
+    { readonly conversations: readonly ConversationRow[]; readonly total: number }
+  >(),
   /** The newest `rowsMax` rows in order, and how many older ones were left out. Unknown ids give none. */
   history: call<
     { readonly conversation_id: string; readonly rowsMax: number },

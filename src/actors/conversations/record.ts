@@ -98,7 +98,12 @@ export function parseMetaChange(fields: {
   return { ...(title === undefined ? {} : { title }), ...(archived === undefined ? {} : { archived }) };
 }
 
-export function viewRecord(conversationId: string, record: ConversationRecord): ConversationRow {
+/** Which project it is in is not the transcript's to know: null where nobody says. */
+export function viewRecord(
+  conversationId: string,
+  record: ConversationRecord,
+  workspaceId: string | null = null,
+): ConversationRow {
   return {
     conversation_id: conversationId,
     title: record.title ?? (excerpt(record.firstUserMessage, DERIVED_TITLE_LENGTH_MAX) || UNTITLED),
@@ -110,8 +115,7 @@ export function viewRecord(conversationId: string, record: ConversationRecord): 
     archived: record.archived,
     first_user_message: record.firstUserMessage,
     last_message: record.lastMessage,
-    // Membership in a project belongs to the project, not to the transcript.
-    workspace_id: null,
+    workspace_id: workspaceId,
   };
 }
 

@@ -13,12 +13,14 @@ import { runtimeRoutes } from './runtime.ts';
 import { serviceRoutes } from './service.ts';
 import { toolOutputRoutes } from './tool-outputs.ts';
 import { usageRoutes } from './usage.ts';
+import { workspaceRoutes } from './workspaces.ts';
 
 export const routeTable: readonly Binding[] = [
   ...serviceRoutes,
   ...runRoutes,
   ...jobRoutes,
   ...conversationRoutes,
+  ...workspaceRoutes,
   ...toolOutputRoutes,
   ...providerRoutes,
   ...aggregatorRoutes,

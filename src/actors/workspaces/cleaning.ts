@@ -1,0 +1,33 @@
+// Cleaning: what deletions and refused uploads leave to be done: rows of deleted workspaces, files of blobs, abandoned drafts.
+// K1 All of it is known from the store and can be done again: what a crash or a full disk put off is done later.
+
+import { isFault } from '../../std/errors.ts';
+import type { Blobs } from '../../storage/contract.ts';
+import type { ActorContext } from '../../supervisor/actor.ts';
+import type { WorkspaceStore } from './store.ts';
+
+const RETRY_MS = 60_000;
+
+/** Begins with what the last life left. Answers what begins it again. */
+export function startCleaning(context: ActorContext, store: WorkspaceStore, blobs: Blobs): () => void {
+  const clean = async (): Promise<void> => {
+    try {
+      for (const workspace of store.removals()) {
+        while (!context.signal.aborted && !(await store.clearStep(workspace, context.clock.nowMs()))) {}
+      }
+      if (!context.signal.aborted) await blobs.sweep();
+    } catch (error) {
+      if (!isFault(error) && !isOfSystem(error)) throw error;
+      context.log.warn({ error: error.message }, 'cleaning up after a deletion is put off');
+      context.after('clean', RETRY_MS, cleanSoon); // K1
+    }
+  };
+  const cleanSoon = (): void => context.background(clean());
+  cleanSoon();
+  return cleanSoon;
+}
+
+/** A file that the system does not let us delete is no bug of ours. */
+function isOfSystem(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'errno' in error;
+}
