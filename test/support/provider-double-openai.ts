@@ -112,6 +112,34 @@ export function openaiModels(list: readonly (string | Readonly<Record<string, un
   };
 }
 
+const EMBEDDING_WIDTH = 8;
+
+/** A vector counts the letters of its text, by what is left of their codes; as long as that makes it. The last comes first. */
+export function openaiEmbeddings({ input, model, dimensions }: CompletionBody): object {
+  const texts = (Array.isArray(input) ? input : [input]).map(String);
+  const data = texts.map((text, index) => ({
+    object: 'embedding',
+    index,
+    embedding: letterCounts(text).slice(0, typeof dimensions === 'number' ? dimensions : EMBEDDING_WIDTH),
+  }));
+  const tokens = wordCount(texts.join(' '));
+  return {
+    object: 'list',
+    data: data.reverse(),
+    model,
+    usage: { prompt_tokens: tokens, total_tokens: tokens },
+  };
+}
+
+export function letterCounts(text: string): number[] {
+  const counts = new Array<number>(EMBEDDING_WIDTH).fill(0.5);
+  for (let at = 0; at < text.length; at += 1) {
+    const place = text.charCodeAt(at) % EMBEDDING_WIDTH;
+    counts[place] = (counts[place] ?? 0) + 1;
+  }
+  return counts;
+}
+
 export function openaiError(status: number, message: string, code: string | null): object {
   return {
     error: { message, type: status === 429 ? 'rate_limit_error' : 'server_error', code, param: null },

@@ -24,6 +24,8 @@ export interface Reply {
   readonly cutEveryBytes?: number;
   /** Answers with one JSON body although a stream was asked for. */
   readonly blocking?: boolean;
+  /** Answers a request for embeddings with this, instead of vectors that follow from the texts. */
+  readonly embeddings?: object;
   readonly fault?: ScriptedFault;
 }
 

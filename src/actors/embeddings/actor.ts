@@ -189,9 +189,9 @@ export const embeddingsActor = actor({
         source = sourceOf(latest);
         const found = await engineAt(source, isChanged);
         const after = lockFor(lock, found);
+        status.wanted(null);
         if (!isSameLock(lock, after)) await enter(after);
         if (after.current?.id === found.id) status.current(null);
-        status.wanted(null);
       } catch (error) {
         if (context.signal.aborted) return;
         if (!isFault(error)) throw error;

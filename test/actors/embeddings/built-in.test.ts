@@ -16,7 +16,7 @@ test('it is in the data folder from the first start, and made again when it is d
   const first = await openEmbeddings();
   const file = lexicalModelFile(first.modelsFolder);
   expect(sha256Hex(await readFile(file))).toBe(LEXICAL_SHA256);
-  expect(first.threads()).toBe(0);
+  expect(await first.threads()).toBe(0);
   await writeFile(file, 'damaged');
   const again = await first.restart();
   expect((await again.embed(['a text']))[0]).toHaveLength(384);

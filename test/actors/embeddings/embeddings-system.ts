@@ -8,7 +8,12 @@ import { configActor } from '../../../src/actors/config/actor.ts';
 import { readOperatorFile } from '../../../src/actors/config/operator-file.ts';
 import { config } from '../../../src/actors/config/protocol.ts';
 import { type EmbeddingsArguments, embeddingsActor } from '../../../src/actors/embeddings/actor.ts';
-import { type EmbedRequest, type EngineStatus, embeddings } from '../../../src/actors/embeddings/protocol.ts';
+import {
+  type EmbedRequest,
+  type EngineStatus,
+  embeddings,
+  type Priority,
+} from '../../../src/actors/embeddings/protocol.ts';
 import { providersActor } from '../../../src/actors/providers/actor.ts';
 import { child } from '../../../src/supervisor/children.ts';
 import type { AskOptions } from '../../../src/supervisor/protocol.ts';
@@ -19,6 +24,8 @@ export interface EmbeddingsOptions {
   readonly embedder?: EmbeddingsArguments['embedder'];
   /** `embeddings.…` and others, as the operator sets them. */
   readonly settings?: Readonly<Record<string, unknown>>;
+  /** What gives secrets their first value. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export interface EmbeddingsSystem {
@@ -26,14 +33,15 @@ export interface EmbeddingsSystem {
   readonly directory: string;
   readonly modelsFolder: string;
   embed(texts: readonly string[], options?: Partial<EmbedRequest> & AskOptions): Promise<Float32Array[]>;
-  ask: ReturnType<ActorSystem['named']>['ask'];
   status(): Promise<EngineStatus>;
   /** As a client sets them: `{ embeddings: { threads: 1 } }`. */
   configure(settings: Readonly<Record<string, unknown>>): Promise<void>;
   /** Resolves with the first status that fits. */
   until(fits: (status: EngineStatus) => boolean): Promise<EngineStatus>;
+  /** How many texts wait for a thread. */
+  waiting(): Promise<Record<Priority, number>>;
   /** How many embedders have a thread. */
-  threads(): number;
+  threads(): Promise<number>;
   /** Stops it all and starts it again on the same folder. */
   restart(options?: EmbeddingsOptions): Promise<EmbeddingsSystem>;
 }
@@ -62,7 +70,11 @@ async function openOn(
     children: [
       child(
         configActor,
-        { environment: {}, keyFile: join(directory, 'settings.key'), operator: await readOperatorFile(file) },
+        {
+          environment: options.environment ?? {},
+          keyFile: join(directory, 'settings.key'),
+          operator: await readOperatorFile(file),
+        },
         { id: 'config', name: true },
       ),
       child(providersActor, { isExposed: false }, { id: 'providers', name: true }),
@@ -71,6 +83,11 @@ async function openOn(
   });
   onTestFinished(() => system.stop());
   const ref = system.named(embeddings);
+  const look = async () =>
+    (await system.introspection.getState('embeddings')) as {
+      readonly waiting: Record<Priority, number>;
+      readonly threads: readonly unknown[];
+    };
   const opened: EmbeddingsSystem = {
     system,
     directory,
@@ -83,7 +100,6 @@ async function openOn(
       });
       return [...vectors];
     },
-    ask: ref.ask.bind(ref) as EmbeddingsSystem['ask'],
     status: () => ref.ask('engine', {}),
     async configure(settings) {
       await system.named(config).ask('update', settings);
@@ -92,7 +108,8 @@ async function openOn(
       for await (const status of ref.stream('engines', {})) if (fits(status)) return status;
       throw new Error('the engine was never as it should be');
     },
-    threads: () => system.actors().filter(({ path }) => /^embeddings\/\d+$/.test(path)).length,
+    waiting: async () => (await look()).waiting,
+    threads: async () => (await look()).threads.length,
     async restart(changed = options) {
       await system.stop();
       return openOn(folder, changed);
