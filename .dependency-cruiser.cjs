@@ -6,6 +6,9 @@ const ANY_NOUN = '^src/actors/[^/]+/';
 const PROTOCOLS = '^src/actors/[^/]+/protocol[.]ts$';
 const COMPOSITION = ['^src/[^/]+[.]ts$', '^src/boot/'];
 
+/** Compiled when it is installed: a machine without a compiler goes without. */
+const OPTIONAL = '^node_modules/hnswlib-node/';
+
 const layer = (name, from, mayImport, why) => ({
   name: `layer-${name}`,
   severity: 'error',
@@ -95,7 +98,7 @@ module.exports = {
 
     fence('log-and-schemas', ['pino', 'typebox'], '^src/std/'),
     fence('threads', ['worker_threads'], '^src/supervisor/'),
-    fence('storage', ['lmdb'], '^src/storage/'),
+    fence('storage', ['lmdb', 'hnswlib-node'], '^src/storage/'),
     fence('providers', ['@anthropic-ai/sdk'], '^src/actors/providers/'),
     fence('mcp-server', ['@modelcontextprotocol/server'], '^src/(mcp-server|http/mcp)/'),
     fence('mcp-client', ['@modelcontextprotocol/client'], '^src/(mcp-server|actors/mcp-(auth|sessions))/'),
@@ -123,7 +126,17 @@ module.exports = {
       severity: 'error',
       comment: 'What src imports must be in `dependencies`: hosts that embed the package get nothing else.',
       from: { path: '^src/' },
-      to: { dependencyTypes: ['npm-dev', 'npm-optional', 'npm-peer', 'npm-no-pkg', 'npm-unknown'] },
+      to: {
+        dependencyTypes: ['npm-dev', 'npm-optional', 'npm-peer', 'npm-no-pkg', 'npm-unknown'],
+        pathNot: OPTIONAL,
+      },
+    },
+    {
+      name: 'optional-package-behind-its-door',
+      severity: 'error',
+      comment: 'What may be missing on a machine is loaded by one file, which knows what to do without it.',
+      from: { path: '^src/', pathNot: '^src/storage/hnsw[.]ts$' },
+      to: { path: OPTIONAL },
     },
   ],
   options: {

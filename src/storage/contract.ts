@@ -6,6 +6,8 @@
 // S4 Values are plain data (msgpack). Keys are strings, finite numbers, booleans, or arrays of these, and sort in that
 //    order; an array of one part is the same key as that part. Bounds may also be infinite.
 
+import type { VectorRoom } from './vector-room.ts';
+
 export type Durability = 'committed' | 'flushed';
 
 export type KeyPart = string | number | boolean;
@@ -190,8 +192,17 @@ export interface Passages {
   searchWords(query: { readonly text: string; readonly limit: number } & PassageFilter): readonly TextHit[];
   /** Removes an engine's vectors in bounded commits. Nobody may add any meanwhile. */
   dropVectors(engine: string): Promise<void>;
-  /** A new index over the vectors of one engine; whoever opened it closes it. */
-  openIndex(engine: string): VectorIndex;
+  /** A new index over the vectors of one engine; whoever opened it closes it. One at a time for each engine. */
+  openIndex(engine: string, options: VectorIndexOptions): VectorIndex;
+}
+
+export interface VectorIndexOptions {
+  /** One for all indexes of a thread. */
+  readonly room: VectorRoom;
+  /** From so many vectors on a graph is built; fewer are compared as quickly. */
+  readonly graphVectorsMin?: number;
+  /** A snapshot is worth so many changes of the graph at least. */
+  readonly snapshotChangesMin?: number;
 }
 
 export interface VectorHit {
@@ -200,18 +211,30 @@ export interface VectorHit {
   readonly similarity: number;
 }
 
-/** Finds the nearest vectors. Belongs to one thread, which it takes for about as long as a search; not for building. */
+/** Finds the nearest vectors. Belongs to one thread. */
 export interface VectorIndex {
   /** Sees every vector that was committed before. */
   search(
     query: { readonly vector: Float32Array; readonly limit: number } & PassageFilter,
   ): readonly VectorHit[];
+  /** Makes searches quicker: takes the thread for some milliseconds, and says whether there is more to do. */
+  work(): Promise<boolean>;
   statistics(): VectorIndexStatistics;
+  /** Waits for work that is under way. */
   close(): Promise<void>;
 }
 
 export interface VectorIndexStatistics {
   readonly vectors: number;
+  readonly inGraph: number;
+  readonly inMemory: number;
+  readonly onDisk: number;
+  /** They still take room. */
+  readonly removedInGraph: number;
+  /** There is no room for all of them in memory. */
+  readonly isFull: boolean;
+  /** Whether graphs can be built here: their library is compiled at install. `unknown` before the first work. */
+  readonly graphs: 'unknown' | 'available' | 'missing';
 }
 
 // ---- Blobs: bytes too many for a table, in files named by their SHA-256 (ADR 21). The primary thread writes, all may read.
@@ -271,6 +294,8 @@ export interface Storage {
   journals<Value>(name: string): Journals<Value>;
   fullText(name: string): FullText;
   passages(name: string): Passages;
+  /** The names of those in which something was ever filed. */
+  passageCollections(): readonly string[];
   readonly blobs: Blobs;
   /** @throws Fault storage_full (retryable) when the disk is full. */
   write<Result>(durability: Durability, change: (tx: Transaction) => Result): Promise<Result>;

@@ -14,13 +14,16 @@ import type {
   PassageText,
   TextHit,
   VectorIndex,
+  VectorIndexOptions,
 } from './contract.ts';
 import type { Draft, View } from './draft.ts';
 import { StoredFullText } from './full-text.ts';
 import { StoredTable } from './table.ts';
-import { ScannedIndex } from './vector-index.ts';
+import { FollowingIndex } from './vector-index.ts';
+import { VectorSnapshot } from './vector-snapshot.ts';
 import { StoredVectors } from './vectors.ts';
 
+const COLLECTIONS = 'passage collections';
 const DROPPED_PER_COMMIT = 500;
 
 interface Row {
@@ -36,12 +39,15 @@ export class StoredPassages implements Passages {
   readonly #rows: StoredTable<Row, 'byOwner'>;
   readonly #words: StoredFullText;
   readonly #engines: StoredTable<true>;
+  readonly #collections: StoredTable<true>;
   readonly #vectors = new Map<string, StoredVectors>();
   readonly #committed: View;
   readonly #queue: CommitQueue;
+  readonly #directory: string;
 
-  constructor(name: string, committed: View, queue: CommitQueue) {
+  constructor(name: string, directory: string, committed: View, queue: CommitQueue) {
     this.name = name;
+    this.#directory = directory;
     this.#committed = committed;
     this.#queue = queue;
     this.#rows = new StoredTable<Row, 'byOwner'>(
@@ -49,6 +55,7 @@ export class StoredPassages implements Passages {
       committed,
     );
     this.#engines = new StoredTable<true>({ name: `passages ${name} engines` }, committed);
+    this.#collections = collectionsTable(committed);
     this.#words = new StoredFullText(`passages ${name}`, committed);
   }
 
@@ -99,13 +106,20 @@ export class StoredPassages implements Passages {
         return ids.length === 0;
       });
     }
+    await this.#snapshotOf(engine).forget();
   }
 
-  openIndex(engine: string): VectorIndex {
-    return new ScannedIndex(this.#vectorsOf(engine), this.#committed);
+  openIndex(engine: string, options: VectorIndexOptions): VectorIndex {
+    return new FollowingIndex({
+      vectors: this.#vectorsOf(engine),
+      committed: this.#committed,
+      snapshot: this.#snapshotOf(engine),
+      options,
+    });
   }
 
   putInto(draft: Draft, { id, owner, tags = [], text, embedding }: Passage): void {
+    if (!this.#collections.getFrom(draft, this.name)) this.#collections.putInto(draft, this.name, true);
     const before = this.#rows.getFrom(draft, id);
     const labels = { id, owner, tags };
     const kept: string[] = [];
@@ -169,6 +183,10 @@ export class StoredPassages implements Passages {
     this.#rows.putInto(draft, id, { ...row, engines: row.engines.filter((one) => one !== engine) });
   }
 
+  #snapshotOf(engine: string): VectorSnapshot {
+    return new VectorSnapshot(`${this.name} ${engine}`, this.#directory, this.#committed, this.#queue);
+  }
+
   #vectorsOf(engine: string): StoredVectors {
     const known = this.#vectors.get(engine);
     if (known !== undefined) return known;
@@ -176,6 +194,14 @@ export class StoredPassages implements Passages {
     this.#vectors.set(engine, vectors);
     return vectors;
   }
+}
+
+export function passageCollections(committed: View): readonly string[] {
+  return Array.from(collectionsTable(committed).range(), ({ key }) => key as string);
+}
+
+function collectionsTable(committed: View): StoredTable<true> {
+  return new StoredTable<true>({ name: COLLECTIONS }, committed);
 }
 
 interface Labels {

@@ -28,7 +28,7 @@ import { StoredJournals } from './journal.ts';
 import { JournalCompaction } from './journal-compaction.ts';
 import { JournalIndex } from './journal-index.ts';
 import { latestVersionOf, MIGRATIONS, type Migration, migrate, storedVersion } from './migrations.ts';
-import { StoredPassages } from './passages.ts';
+import { passageCollections, StoredPassages } from './passages.ts';
 import { StoredTable } from './table.ts';
 import { decideIn } from './transaction.ts';
 
@@ -67,6 +67,7 @@ export async function openMigrated(
 
 class OpenStorage implements Storage {
   readonly blobs: Blobs;
+  readonly #directory: string;
   readonly #environment: Environment;
   readonly #queue: CommitQueue;
   readonly #lock: DataFolderLock | undefined;
@@ -76,6 +77,7 @@ class OpenStorage implements Storage {
   #closing: Promise<void> | undefined;
 
   constructor(environment: Environment, directory: string, lock?: DataFolderLock) {
+    this.#directory = directory;
     this.#environment = environment;
     this.#queue = new CommitQueue(environment);
     this.#lock = lock;
@@ -106,7 +108,11 @@ class OpenStorage implements Storage {
   }
 
   passages(name: string): Passages {
-    return new StoredPassages(name, this.#committed, this.#queue);
+    return new StoredPassages(name, this.#directory, this.#committed, this.#queue);
+  }
+
+  passageCollections(): readonly string[] {
+    return passageCollections(this.#committed);
   }
 
   write<Result>(durability: Durability, change: (tx: Transaction) => Result): Promise<Result> {

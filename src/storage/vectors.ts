@@ -102,6 +102,21 @@ export class StoredVectors {
     return bytes === undefined ? undefined : pointOf(bytes);
   }
 
+  /** Lent until the next one. */
+  lentPoint(view: View, number: number): Float32Array | undefined {
+    const bytes = view.get(this.#collection, joinKey(this.#points, encodeKey(number)));
+    if (bytes === undefined) return undefined;
+    const isAligned = bytes.byteOffset % Float32Array.BYTES_PER_ELEMENT === 0;
+    if (!isAligned) return pointOf(bytes);
+    return new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / Float32Array.BYTES_PER_ELEMENT);
+  }
+
+  numbersIn(view: View): ReadonlySet<number> {
+    const range = { lower: this.#labels, upper: joinKey(this.#labels, ABOVE) };
+    const entries = view.scan(this.#collection, range, { keysOnly: true });
+    return new Set(Array.from(entries, ({ key }) => numberIn(key, this.#labels)));
+  }
+
   /** In the order of their numbers, from above `after` on. */
   *labelsAfter(view: View, after: number): Iterable<NumberedLabels> {
     for (const { key, value } of view.scan(this.#collection, above(this.#labels, after))) {

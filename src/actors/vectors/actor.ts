@@ -25,6 +25,7 @@ import {
 import '../services.ts';
 
 const THREAD = 'vectors';
+const MEMORY_BYTES_MAX = 1024 ** 3;
 /** 20,000 passages take their time on a slow disk. */
 const WRITE_DEADLINE_MS = 120_000;
 
@@ -39,12 +40,16 @@ export const vectorsActor = actor({
     /** Starts it the first time. By its name, which its successor bears after a crash. */
     const index = async (): Promise<Ref<typeof passageIndex>> => {
       if (started === undefined) {
-        context.spawn(passageIndexActor, undefined, {
-          id: 'index',
-          name: true,
-          restart: 'permanent',
-          placement: { thread: THREAD },
-        });
+        context.spawn(
+          passageIndexActor,
+          { memoryBytesMax: MEMORY_BYTES_MAX },
+          {
+            id: 'index',
+            name: true,
+            restart: 'permanent',
+            placement: { thread: THREAD },
+          },
+        );
         started = context.childStarted('index');
       }
       await started;

@@ -1,9 +1,12 @@
 // PassageIndex: on the thread of the indexes. Files and removes passages, and searches them.
 // N1 What it writes goes in portions of PASSAGES_PER_COMMIT_MAX, each in one commit: searches get their turn in between.
-// N2 An index is opened when it is first asked, and sees whatever was committed before a search, by whomever.
+// N2 An index is opened when it is first asked or written to, and sees whatever was committed before a search, by whomever.
+// N3 Between messages it settles its indexes, slice by slice. What others wrote is settled within SETTLE_EVERY_MS.
 
 import { isFault } from '../../std/errors.ts';
+import { afterTurn } from '../../std/event-loop.ts';
 import type { Passages, VectorIndex } from '../../storage/contract.ts';
+import { VectorRoom } from '../../storage/vector-room.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import { fuse } from './fusion.ts';
 import {
@@ -21,6 +24,20 @@ import '../services.ts';
 const OVERFETCH = 2;
 const OVERFETCH_MIN = 50;
 
+/** To look whether others wrote costs a read of each collection's figures. */
+const SETTLE_EVERY_MS = 1_000;
+
+export interface PassageIndexArguments {
+  /** Of all indexes together (vector-room.ts). */
+  readonly memoryBytesMax: number;
+}
+
+interface OpenIndex {
+  readonly collection: Passages;
+  readonly engine: string;
+  readonly index: VectorIndex;
+}
+
 interface Found {
   readonly collection: string;
   readonly id: string;
@@ -31,13 +48,47 @@ export const passageIndexActor = actor({
   module: import.meta.url,
   exportName: 'passageIndexActor',
   protocol: passageIndex,
-  setup(context: ActorContext<typeof passageIndex>) {
+  setup(context: ActorContext<typeof passageIndex>, { memoryBytesMax }: PassageIndexArguments) {
     const { storage } = context.services;
+    const room = new VectorRoom(memoryBytesMax);
     const collections = new Map<string, Passages>();
-    const indexes = new Map<string, VectorIndex>();
+    const indexes = new Map<string, OpenIndex>();
+    let isSettling = false;
+    let hasWarned = false;
     context.onStop(async () => {
-      for (const index of indexes.values()) await index.close();
+      for (const { index } of indexes.values()) await index.close();
     });
+    context.exposeState(() => ({
+      memoryBytes: room.bytes,
+      memoryBytesMax,
+      indexes: Array.from(indexes.values(), ({ collection, engine, index }) => ({
+        collection: collection.name,
+        engine,
+        ...index.statistics(),
+      })),
+    }));
+
+    /** N3. */
+    const settle = (): void => {
+      if (isSettling) return;
+      isSettling = true;
+      context.pipe(settleAll(), () => {
+        isSettling = false;
+      });
+    };
+    const settleAll = async (): Promise<void> => {
+      for (const [key, { collection, engine, index }] of indexes) {
+        while (!context.signal.aborted && (await index.work())) await nextTurn();
+        if (index.statistics().graphs === 'missing' && !hasWarned) {
+          hasWarned = true;
+          context.log.warn({ package: 'hnswlib-node' }, 'without it vectors are compared one by one');
+        }
+        if (collection.engines().some((made) => made.engine === engine)) continue;
+        indexes.delete(key);
+        await index.close();
+      }
+    };
+    context.every('settle', SETTLE_EVERY_MS, settle);
 
     const passagesOf = (name: string): Passages => {
       const known = collections.get(name) ?? storage.passages(name);
@@ -46,9 +97,13 @@ export const passageIndexActor = actor({
     };
     const indexOf = (name: string, engine: string): VectorIndex => {
       const key = `${name} ${engine}`;
-      const known = indexes.get(key) ?? passagesOf(name).openIndex(engine);
-      indexes.set(key, known);
-      return known;
+      const known = indexes.get(key);
+      if (known !== undefined) return known.index;
+      const collection = passagesOf(name);
+      const index = collection.openIndex(engine, { room });
+      indexes.set(key, { collection, engine, index });
+      settle();
+      return index;
     };
 
     const nearest = (query: PassageQuery, engine: string, vector: Float32Array, limit: number): Found[] =>
@@ -93,6 +148,9 @@ export const passageIndexActor = actor({
             }),
           );
         }
+        for (const { embedding } of passages)
+          if (embedding !== undefined) indexOf(collection, embedding.engine);
+        settle();
         return { removed: obsolete.size };
       },
       async remove({ collection, ids, prefix, owner }, { signal }) {
@@ -179,4 +237,8 @@ async function saved<Result>(write: Promise<Result>): Promise<Result> {
       cause: error,
     });
   }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise(afterTurn);
 }
