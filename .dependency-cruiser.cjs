@@ -7,7 +7,7 @@ const PROTOCOLS = '^src/actors/[^/]+/protocol[.]ts$';
 const COMPOSITION = ['^src/[^/]+[.]ts$', '^src/boot/'];
 
 /** Compiled when it is installed: a machine without a compiler goes without. */
-const OPTIONAL = '^node_modules/hnswlib-node/';
+const OPTIONAL = '(^|/)node_modules/hnswlib-node/';
 
 const layer = (name, from, mayImport, why) => ({
   name: `layer-${name}`,
