@@ -105,7 +105,7 @@ module.exports = {
     fence(
       'requests',
       ['undici', 'eventsource-parser'],
-      '^src/(actors/(providers|aggregator|embeddings|mcp-auth|mcp-sessions)|egress)/',
+      '^src/(actors/(providers|aggregator|embeddings|mcp|mcp-auth|mcp-sessions)|egress)/',
     ),
     fence('models', ['onnxruntime-node', '@huggingface/tokenizers'], '^src/actors/embeddings/'),
     fence('processes', ['child_process'], '^src/actors/mcp-sessions/'),

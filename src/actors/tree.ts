@@ -7,6 +7,8 @@
 //   │     vectors > index   thread vectors, permanent: started with the first message to it
 //   ├─ embeddings                                                               edge thread, permanent
 //   │  └─ 1, 2 … (embedders)                 a thread of their own each, temporary: while there is work
+//   ├─ mcp                                                                      edge thread, permanent
+//   │  └─ <server> …       thread mcp, temporary: started with the first of them, started again by mcp
 //   └─ chat (rest_for_one: a new directory wants new hosts)
 //      ├─ runs                                                                 edge thread, permanent
 //      ├─ run-hosts (one_for_one)
@@ -33,8 +35,10 @@ import type { OperatorSettings } from './config/operator-file.ts';
 import { conversationsActor } from './conversations/actor.ts';
 import { embeddingsActor } from './embeddings/actor.ts';
 import { jobsActor } from './jobs/actor.ts';
+import { mcpActor } from './mcp/actor.ts';
 import { mcpAuthActor } from './mcp-auth/actor.ts';
 import { mcpOutwardActor } from './mcp-outward/actor.ts';
+import type * as mcpSessions from './mcp-sessions/actor.ts';
 import { providersActor } from './providers/actor.ts';
 import { completionsActor } from './providers/completions.ts';
 import { runsActor } from './runs/actor.ts';
@@ -72,6 +76,15 @@ const HOST_SUPERVISION: Partial<Supervision> = {
 const CHAT_SHUTDOWN_MS = 4_500;
 const HOST_SHUTDOWN_MS = 4_000;
 
+/** The sessions of MCP servers end their processes first. */
+const MCP_SHUTDOWN_MS = 7_000;
+
+/** Named, not imported: what a session needs is loaded by its own thread, and not before there is one. */
+const MCP_SESSION = {
+  module: siblingModule('mcp-sessions/actor'),
+  exportName: 'mcpSessionActor' satisfies keyof typeof mcpSessions,
+};
+
 export function troupeTree({
   environment,
   keyFile,
@@ -91,6 +104,11 @@ export function troupeTree({
     child(providersActor, { isExposed: isExposed(environment) }, { id: 'providers', name: true }),
     child(aggregatorActor, { callbackBase, publicHost, servedAt }, { id: 'aggregator', name: true }),
     child(mcpAuthActor, { keyFile, redirectOverride, servedAt }, { id: 'mcp-auth', name: true }),
+    child(
+      mcpActor,
+      { keyFile, environment, isExposed: isExposed(environment), session: MCP_SESSION },
+      { id: 'mcp', name: true, shutdownMs: MCP_SHUTDOWN_MS },
+    ),
     child(toolsActor, undefined, { id: 'tools', name: true }),
     child(usageActor, undefined, { id: 'usage', name: true }),
     child(embeddingsActor, { modelsFolder }, { id: 'embeddings', name: true }),
@@ -156,3 +174,9 @@ export const RUN_HOST_MODULES: readonly string[] = [
   completionsActor.module,
   directCompletionsActor.module,
 ];
+
+/** A module below this one: `.ts` in the checkout, `.js` in the published package. */
+function siblingModule(path: string): string {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return new URL(`./${path}.${extension}`, import.meta.url).href;
+}

@@ -20,6 +20,7 @@ export const STATUS_OF_KIND: Readonly<Record<FaultKind, number>> = {
   unprocessable: 422,
   locked: 423,
   rate_limited: 429,
+  failed: 500,
   internal: 500,
   upstream: 502,
   // The caller gave up or the service is going down: whoever still reads may ask again.

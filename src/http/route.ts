@@ -132,6 +132,11 @@ export interface CallOptions<P extends Protocol, Name extends CallsOf<P>> extend
   readonly isPending?: (reply: ReplyFrom<P, Name>) => boolean;
 }
 
+export interface CallOptions<P extends Protocol, Name extends CallsOf<P>> extends BindOptions {
+  /** Status 202 for such an answer: what was asked for is still under way. */
+  readonly isPending?: (reply: ReplyFrom<P, Name>) => boolean;
+}
+
 /** `bind('GET', '/api/tool-outputs/{storage_key}', toolOutputs, 'read')`. */
 export function bind<P extends Protocol, Name extends CallsOf<P>>(
   method: Method,

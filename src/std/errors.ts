@@ -21,6 +21,7 @@ export const FAULT_KINDS = [
   'unavailable', // try again later
   'timeout',
   'upstream', // something we call failed
+  'failed', // it was tried for the caller, and did not come about
   'cancelled',
   'internal',
 ] as const;

@@ -8,6 +8,7 @@ import { contextSettings } from './declarations/context.ts';
 import { embeddingSettings } from './declarations/embeddings.ts';
 import { mcpSettings } from './declarations/mcp.ts';
 import { mcpServerSettings } from './declarations/mcp-server.ts';
+import { mcpToolSettings } from './declarations/mcp-tools.ts';
 import { mediaSettings } from './declarations/media.ts';
 import { memorySettings } from './declarations/memory.ts';
 import { modelSettings } from './declarations/models.ts';
@@ -31,6 +32,7 @@ export const settings = {
   ...turnSettings,
   ...runSettings,
   ...mcpSettings,
+  ...mcpToolSettings,
   ...memorySettings,
   ...mcpServerSettings,
   ...embeddingSettings,

@@ -26,7 +26,7 @@ export async function agentStatus(
     name: AGENT_NAME_DEFAULT,
     status: activity.status,
     current_task: activity.task,
-    tools_available: offered.tools.map(({ name }) => name),
+    tools_available: offered.tools.map(({ name, label }) => label ?? name),
     config: {
       default_model: settings['preferences.default_model'] ?? MODEL_DEFAULT,
       enable_planning: true,

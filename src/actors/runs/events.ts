@@ -17,7 +17,7 @@ export type StatusPhase =
   | 'audio_fallback';
 
 export interface RunEvents {
-  status: { phase: StatusPhase; label: string; detail?: string };
+  status: { phase: StatusPhase; label: string; detail?: string; progress?: number };
   start: {
     task_id: string;
     session_id: string;

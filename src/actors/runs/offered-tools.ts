@@ -2,7 +2,7 @@
 // each run 20 KB of memory for as long as it lived, and both threads a copy of it.
 
 import type { ActorContext } from '../../supervisor/actor.ts';
-import { type ToolDescription, tools } from '../tools/protocol.ts';
+import { type ToolCaller, type ToolDescription, tools } from '../tools/protocol.ts';
 import { estimateTokens } from './tokens.ts';
 
 export interface ToolList {
@@ -13,19 +13,53 @@ export interface ToolList {
   readonly tokens: number;
 }
 
-export const NO_TOOLS: ToolList = { version: '', tools: [], tokens: 0 };
+export interface TurnOffer {
+  readonly list: ToolList;
+  /** On top of it: what was found in this conversation. */
+  readonly loaded: readonly ToolDescription[];
+}
+
+const EMPTY_LIST: ToolList = { version: '', tools: [], tokens: 0 };
+export const NO_TOOLS: TurnOffer = { list: EMPTY_LIST, loaded: [] };
+
+/** Agents differ in it only where servers are for some of them. */
+const LISTS_KEPT_MAX = 16;
 
 export class OfferedTools {
-  /** The latest, of turns that are remembered and of those that are not. */
-  readonly #latest = new Map<boolean, ToolList>();
+  /** The latest, by agent, of turns that are remembered and of those that are not; the one that was used last at the end. */
+  readonly #latest = new Map<string, ToolList>();
 
   /** What a turn may offer now: always asked for, sent only when it has changed. @throws Fault */
-  async list(context: ActorContext, durable: boolean, signal: AbortSignal): Promise<ToolList> {
-    const known = this.#latest.get(durable) ?? NO_TOOLS;
-    const offer = await context.ask(tools, 'offer', { durable, known: known.version }, { signal });
-    if (offer.tools === null) return known;
-    const list = { ...offer, tools: offer.tools, tokens: estimateTokens(JSON.stringify(offer.tools)) };
-    this.#latest.set(durable, list);
-    return list;
+  async list(
+    context: ActorContext,
+    { durable, agent_id, conversation_id }: ToolCaller,
+    signal: AbortSignal,
+  ): Promise<TurnOffer> {
+    const key = `${durable} ${agent_id ?? ''}`;
+    const known = this.#latest.get(key) ?? EMPTY_LIST;
+    const question = { durable, agent_id, conversation_id, known: known.version };
+    const offer = await context.ask(tools, 'offer', question, { signal });
+    const list = offer.tools === null ? known : this.#listOf(offer.version, offer.tools);
+    this.#keep(key, list);
+    return { list, loaded: offer.loaded };
   }
+
+  /** Agents that are offered the same share it. */
+  #listOf(version: string, described: readonly ToolDescription[]): ToolList {
+    const same = [...this.#latest.values()].find((list) => list.version === version);
+    return same ?? { version, tools: described, tokens: tokensOf(described) };
+  }
+
+  #keep(key: string, list: ToolList): void {
+    this.#latest.delete(key);
+    this.#latest.set(key, list);
+    if (this.#latest.size <= LISTS_KEPT_MAX) return;
+    const [oldest] = this.#latest.keys();
+    if (oldest !== undefined) this.#latest.delete(oldest);
+  }
+}
+
+/** What descriptions take of a model's context. */
+export function tokensOf(described: readonly ToolDescription[]): number {
+  return described.length === 0 ? 0 : estimateTokens(JSON.stringify(described));
 }

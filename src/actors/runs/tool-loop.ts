@@ -4,16 +4,17 @@
 // P3 Before each model call but the first a step is saved, from which a lost turn can go on (steps.ts).
 
 import type { FinishReason, ModelMessage } from '../providers/protocol.ts';
-import type { ToolCaller, ToolDescription } from '../tools/protocol.ts';
+import type { ToolCaller } from '../tools/protocol.ts';
 import { callModel, type ModelAnswer } from './model-call.ts';
 import type { Steer } from './protocol.ts';
 import type { LoopState } from './steps.ts';
 import { splitThinking } from './think-tags.ts';
 import { runTools } from './tool-round.ts';
 import { addNote, type RoutedTurn } from './turn-scope.ts';
+import type { TurnTools } from './turn-tools.ts';
 
 export interface ToolLoopOptions {
-  readonly tools: readonly ToolDescription[];
+  readonly tools: TurnTools;
   readonly roundsMax: number;
   readonly continueOnLength: boolean;
   readonly caller: ToolCaller;
@@ -37,7 +38,7 @@ export async function runToolLoop(
   let savedCount = messages.length;
   for (;;) {
     const isLast = rounds >= options.roundsMax;
-    if (isLast && !isToldToAnswer && options.tools.length > 0) {
+    if (isLast && !isToldToAnswer && options.tools.all.length > 0) {
       isToldToAnswer = true;
       turn.say('info', { type: 'tool_budget_exhausted' });
       messages.push({ role: 'system', content: WRAP_UP });
@@ -47,11 +48,11 @@ export async function runToolLoop(
       await turn.steps.save(turn, turn.route.reference, messages.slice(savedCount), loop); // P3
       savedCount = messages.length;
     }
-    const answer = await callModel(turn, messages, isLast ? [] : options.tools);
+    const answer = await callModel(turn, messages, isLast ? [] : options.tools.all);
     if (answer.toolCalls.length > 0 && !isLast) {
-      const called = answer.toolCalls.map(({ name }) => name);
+      const called = answer.toolCalls.map(({ name }) => options.tools.labelOf(name));
       messages.push({ role: 'assistant', content: visible(answer), toolCalls: answer.toolCalls });
-      messages.push(...(await runTools(turn, answer.toolCalls, options.caller)));
+      messages.push(...(await runTools(turn, answer.toolCalls, options.caller, options.tools)));
       rounds += 1;
       foldIn(turn, messages, turn.steering.take(), rounds, called, 'tool_boundary');
       continue;

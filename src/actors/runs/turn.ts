@@ -6,6 +6,7 @@
 import { type Fault, isFault } from '../../std/errors.ts';
 import { config, type Settings } from '../config/protocol.ts';
 import { conversations } from '../conversations/protocol.ts';
+import { AGENT_DEFAULT } from '../mcp/protocol.ts';
 import {
   type FinishReason,
   type ModelMessage,
@@ -41,6 +42,7 @@ import {
 import { runToolLoop } from './tool-loop.ts';
 import { TurnBudget } from './turn-budget.ts';
 import { checkNotStopped, type RoutedTurn, type TurnScope, TurnStopped, wantedModel } from './turn-scope.ts';
+import { TurnTools } from './turn-tools.ts';
 import { costFields } from './usage.ts';
 
 /** Turns that name no channel are filed under this one. */
@@ -93,13 +95,15 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
     conversation_id: order.session_id,
     user_id: order.user_id,
     durable: isDurable(scope),
+    agent_id: request.agent_profile_id ?? AGENT_DEFAULT,
   };
   const [history, offered, userText] = await Promise.all([
     loadHistory(scope, settings),
-    route.supportsTools ? scope.offeredTools.list(context, caller.durable, signal) : NO_TOOLS,
+    route.supportsTools ? scope.offeredTools.list(context, caller, signal) : NO_TOOLS,
     inlineMessage(scope),
   ]);
   checkNotStopped(scope);
+  const turnTools = new TurnTools(offered);
   say('status', { phase: 'composing', label: 'Composing…' });
   const turn: RoutedTurn = {
     ...scope,
@@ -117,11 +121,11 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
     userText,
     contextWindow: route.contextWindow,
     outputTokens: route.maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT,
-    toolTokens: offered.tokens,
+    toolTokens: turnTools.tokens,
   });
   if (resumption.started === null) sayStart(turn);
   const finish = await runToolLoop(turn, [...prompt.messages, ...resumption.messages], {
-    tools: offered.tools,
+    tools: turnTools,
     roundsMax: settings['chat.max_tool_rounds'],
     continueOnLength: settings['chat.auto_continue_on_length'],
     caller,

@@ -53,7 +53,7 @@ export const exhibitTools: readonly Tool[] = [
       if (JSON.stringify(exhibit).length > EXHIBIT_CHARS_MAX) {
         return errorAnswer(`The exhibit was not shown. It has more than ${EXHIBIT_CHARS_MAX} characters`);
       }
-      return { content: JSON.stringify({ status: 'shown', exhibit_id: exhibit.id }), exhibit };
+      return { content: JSON.stringify({ status: 'shown', exhibit_id: exhibit.id }), exhibits: [exhibit] };
     },
   }),
 ];

@@ -1,9 +1,11 @@
 // Tools: what the model can call. The tool loop of a run asks here for the list and for every call.
 // T1 A failing tool is an answer for the model (`success: false`), never a fault of the run.
-// T2 Arguments come from a model: they are checked against the tool's schema before it runs.
+// T2 Arguments come from a model: they are checked against the tool's schema before it runs; those of a tool of an MCP server by
+//    the server, whose schema it is.
+// T3 What a tool of an MCP server answers is not trusted: it is text for the model, and media for the user, and nothing else.
 
 import { type Static, Type } from '../../std/schema.ts';
-import { call, protocol } from '../../supervisor/protocol.ts';
+import { call, protocol, stream } from '../../supervisor/protocol.ts';
 
 export interface ToolDescription {
   /** The name as the model sees it. */
@@ -11,6 +13,8 @@ export interface ToolDescription {
   readonly description: string;
   /** JSON Schema of the arguments object. */
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** Of a tool of an MCP server: `server.tool`, as events and transcripts call it. */
+  readonly label?: string;
 }
 
 const Nullable = Type.Union([Type.String(), Type.Null()]);
@@ -87,6 +91,8 @@ export interface ToolCaller {
   readonly user_id: string;
   /** False in an ephemeral turn (`use_memory: false`), which must leave nothing behind. */
   readonly durable: boolean;
+  /** Which tools of MCP servers it may call; the default agent when absent. */
+  readonly agent_id?: string;
 }
 
 export interface ToolResult {
@@ -95,25 +101,56 @@ export interface ToolResult {
   readonly success: boolean;
   readonly durationMs: number;
   /** Shown to the user instead of a tool card (`present_exhibit`) or after it. */
-  readonly exhibit?: Exhibit;
+  readonly exhibits?: readonly Exhibit[];
+  /** Tools that were found, to be offered from the next model call of the turn on. */
+  readonly loaded?: readonly ToolDescription[];
 }
+
+/** Whose list it is. */
+export interface ToolAudience {
+  readonly durable: boolean;
+  /** The default agent when absent. */
+  readonly agent_id?: string | undefined;
+  /** What was loaded in it is offered too. */
+  readonly conversation_id?: string;
+}
+
+export interface ToolCall {
+  readonly tool: string;
+  readonly tool_call_id: string;
+  /** The object that the model sent, unchecked. */
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly caller: ToolCaller;
+}
+
+/** What a call says on its way, at most a few times a second, and what it came to. */
+export type ToolCallItem =
+  | {
+      readonly kind: 'progress';
+      /** For the user; null when the tool has none. */
+      readonly message: string | null;
+      /** From 0 to 1; null when nobody knows. */
+      readonly progress: number | null;
+    }
+  | { readonly kind: 'result'; readonly result: ToolResult };
 
 export const tools = protocol('tools', {
   /** The tools that a turn may offer to its model. */
-  list: call<{ readonly durable: boolean }, { readonly tools: readonly ToolDescription[] }>(),
-  /** The same for who asks again and again: null when the list is the one of version `known`. */
+  list: call<ToolAudience, { readonly tools: readonly ToolDescription[] }>(),
+  /**
+   * The same for who asks again and again: `tools` is null when the list is the one of version `known`. `loaded` comes on top of
+   * it: what was found in this conversation.
+   */
   offer: call<
-    { readonly durable: boolean; readonly known: string },
-    { readonly version: string; readonly tools: readonly ToolDescription[] | null }
-  >(),
-  /** T1, T2. `arguments` is the object that the model sent, unchecked. */
-  call: call<
+    ToolAudience & { readonly known: string },
     {
-      readonly tool: string;
-      readonly tool_call_id: string;
-      readonly arguments: Readonly<Record<string, unknown>>;
-      readonly caller: ToolCaller;
-    },
-    ToolResult
+      readonly version: string;
+      readonly tools: readonly ToolDescription[] | null;
+      readonly loaded: readonly ToolDescription[];
+    }
   >(),
+  /** T1, T2. */
+  call: call<ToolCall, ToolResult>(),
+  /** The same for tools that may take long: leaving the stream cancels the call. */
+  perform: stream<ToolCall, ToolCallItem>(),
 });

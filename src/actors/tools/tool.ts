@@ -6,7 +6,7 @@ import type { RandomSource } from '../../std/ids.ts';
 import type { Static, TObject } from '../../std/schema.ts';
 import type { CallsOf, Protocol, ReplyFrom, RequestTo } from '../../supervisor/protocol.ts';
 import type { Settings } from '../config/protocol.ts';
-import type { Exhibit, ToolCaller } from './protocol.ts';
+import type { Exhibit, ToolCaller, ToolDescription } from './protocol.ts';
 
 export interface ToolContext {
   readonly caller: ToolCaller;
@@ -22,7 +22,8 @@ export interface ToolContext {
 
 export interface ToolAnswer {
   readonly content: string;
-  readonly exhibit?: Exhibit;
+  readonly exhibits?: readonly Exhibit[];
+  readonly loaded?: readonly ToolDescription[];
 }
 
 interface ToolTraits {

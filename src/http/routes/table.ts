@@ -6,6 +6,7 @@ import { chatCompletionRoutes } from './chat-completions.ts';
 import { configRoutes } from './config.ts';
 import { conversationRoutes } from './conversations.ts';
 import { jobRoutes } from './jobs.ts';
+import { mcpRoutes } from './mcp.ts';
 import { mcpAuthRoutes } from './mcp-auth.ts';
 import { providerRoutes } from './providers.ts';
 import { runRoutes } from './runs.ts';
@@ -22,6 +23,7 @@ export const routeTable: readonly Binding[] = [
   ...conversationRoutes,
   ...workspaceRoutes,
   ...toolOutputRoutes,
+  ...mcpRoutes,
   ...providerRoutes,
   ...aggregatorRoutes,
   ...chatCompletionRoutes,

@@ -70,7 +70,7 @@ test('a list that the asker has is not sent again, and one that has changed is',
   const offer = (known: string, durable = true) => actors.ask(tools, 'offer', { durable, known });
   const first = await offer('');
   expect(first.tools?.map(({ name }) => name)).toEqual(await offered(actors, true));
-  expect(await offer(first.version)).toEqual({ version: first.version, tools: null });
+  expect(await offer(first.version)).toEqual({ version: first.version, tools: null, loaded: [] });
   expect((await offer(first.version, false)).tools?.length).toBe((await offered(actors, false)).length);
   await actors.ask(config, 'update', { context: { conversation_state_enabled: false } });
   const changed = await offer(first.version);
@@ -330,11 +330,11 @@ test('present_exhibit hands the exhibit over beside the answer', async () => {
   });
   expect(shown).toMatchObject({
     success: true,
-    exhibit: { schema_version: 1, layout: 'stack', elements: [{ type: 'choice', options: ['a', 'b'] }] },
+    exhibits: [{ schema_version: 1, layout: 'stack', elements: [{ type: 'choice', options: ['a', 'b'] }] }],
   });
   const refused = await call(actors, 'present_exhibit', { elements: [{ type: 'image', url: 'https://x' }] });
   expect(refused).toMatchObject({ success: false });
-  expect(refused.exhibit).toBeUndefined();
+  expect(refused.exhibits).toBeUndefined();
 });
 
 test('an output that has expired is gone for the tools too', async () => {

@@ -130,9 +130,9 @@ test('whatever is given, an element that is accepted is a valid one', () => {
 test('an exhibit without an id gets one, and one with an id keeps it', () => {
   const elements = [{ type: 'text', content: 'hello' }];
   const minted = present({ elements });
-  expect(minted.exhibit?.id).toMatch(/^exh_[0-9a-f]{12}$/);
-  expect(JSON.parse(minted.content)).toEqual({ status: 'shown', exhibit_id: minted.exhibit?.id });
-  expect(present({ elements, id: ' mine ', title: '', layout: 'grid' }).exhibit).toMatchObject({
+  expect(minted.exhibits?.[0]?.id).toMatch(/^exh_[0-9a-f]{12}$/);
+  expect(JSON.parse(minted.content)).toEqual({ status: 'shown', exhibit_id: minted.exhibits?.[0]?.id });
+  expect(present({ elements, id: ' mine ', title: '', layout: 'grid' }).exhibits?.[0]).toMatchObject({
     id: 'mine',
     title: null,
     layout: 'grid',
@@ -147,6 +147,6 @@ test('one malformed element and nothing is shown; the model is told where', () =
       { type: 'text', content: ' ' },
     ],
   });
-  expect(answer.exhibit).toBeUndefined();
+  expect(answer.exhibits).toBeUndefined();
   expect(answer.content).toMatch(/^\{"error":"The exhibit was not shown. elements\[1\]: content/);
 });

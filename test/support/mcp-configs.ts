@@ -1,0 +1,24 @@
+// Configurations of MCP servers as clients send them: the test's own server and the reference server, each as a process.
+
+import { stdioServer } from './mcp-sessions.ts';
+import type { ServiceClient } from './troupe.ts';
+
+/** So that a process that is left behind is found at the end of the run. */
+const { TROUPE_TEST_RUN } = process.env;
+const MARK = TROUPE_TEST_RUN === undefined ? {} : { TROUPE_TEST_RUN };
+
+export function ownServer(flags: readonly string[] = [], more: object = {}): object {
+  return { ...stdioServer(flags), env: MARK, ...more };
+}
+
+/** Adds a server and connects it. @throws when it is not connected then */
+export async function connectServer(
+  app: ServiceClient,
+  name: string,
+  config: object = ownServer(),
+): Promise<void> {
+  const added = await app.call('POST', '/api/mcp/servers', { name, config });
+  if (added.status !== 201) throw new Error(`not added: ${JSON.stringify(added.body)}`);
+  const connected = await app.call('POST', '/api/mcp/connect', { server: name });
+  if (connected.status !== 200) throw new Error(`not connected: ${JSON.stringify(connected.body)}`);
+}
