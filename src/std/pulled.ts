@@ -46,3 +46,87 @@ export function nextOf<Item>(pulled: Pulled<Item>): Promise<IteratorResult<Item,
     }),
   );
 }
+
+/**
+ * Takes each item in its turn, with one promise for all of them; `use` may ask to wait before the next. Ends as the sequence
+ * does, or with what `use` throws: then the source is let go.
+ */
+export function takeAll<Item>(
+  source: AsyncIterable<Item>,
+  use: (item: Item) => Promise<void> | undefined,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const iterator = source[Symbol.asyncIterator]();
+    new TakerOfAll(iterator, use, resolve, reject).next();
+  });
+}
+
+class TakerOfAll<Item> implements Taker<Item> {
+  readonly #iterator: AsyncIterator<Item>;
+  readonly #items: Pulled<Item>;
+  readonly #use: (item: Item) => Promise<void> | undefined;
+  readonly #resolve: () => void;
+  readonly #reject: (error: unknown) => void;
+  #isPulling = false;
+  #wantsNext = false;
+
+  constructor(
+    iterator: AsyncIterator<Item>,
+    use: (item: Item) => Promise<void> | undefined,
+    resolve: () => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#iterator = iterator;
+    this.#items = pulledFrom(iterator);
+    this.#use = use;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  /** A loop, as an item may come at once and ask for the next one. */
+  next(): void {
+    this.#wantsNext = true;
+    if (this.#isPulling) return;
+    this.#isPulling = true;
+    while (this.#wantsNext) {
+      this.#wantsNext = false;
+      this.#items.pull(this);
+    }
+    this.#isPulling = false;
+  }
+
+  item(item: Item): void {
+    try {
+      const pause = this.#use(item);
+      if (pause === undefined) this.next();
+      else void this.#goOnAfter(pause);
+    } catch (error) {
+      void this.#leave(error);
+    }
+  }
+
+  end(): void {
+    this.#resolve();
+  }
+
+  fail(error: unknown): void {
+    this.#reject(error);
+  }
+
+  async #goOnAfter(pause: Promise<void>): Promise<void> {
+    try {
+      await pause;
+    } catch (error) {
+      return this.#leave(error);
+    }
+    this.next();
+  }
+
+  async #leave(error: unknown): Promise<void> {
+    try {
+      await this.#iterator.return?.();
+    } finally {
+      this.#reject(error);
+    }
+  }
+}

@@ -84,6 +84,13 @@ export interface JournalEntry<Value> {
   readonly value: Value;
 }
 
+/** Entries for one journal: the first of them gets the number `firstSeq`. */
+export interface JournalAppend<Value> {
+  readonly journal: string;
+  readonly firstSeq: number;
+  readonly values: readonly Value[];
+}
+
 export interface Journals<Value> {
   /**
    * Appends in one commit; entry n gets sequence number `firstSeq + n`. The writer counts: it knows the last number it
@@ -92,6 +99,8 @@ export interface Journals<Value> {
    * goes on from `lastSeq`.
    */
   append(journal: string, firstSeq: number, values: readonly Value[], durability?: Durability): Promise<void>;
+  /** The same for several journals in one commit: for a thread that writes for many. */
+  appendAll(appends: readonly JournalAppend<Value>[], durability?: Durability): Promise<void>;
   /** Entries with a number above `afterSeq`, oldest first, at most `entriesMax` and about `bytesMax` (always at least one). */
   read(
     journal: string,

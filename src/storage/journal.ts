@@ -11,7 +11,7 @@
 import { assert } from '../std/assert.ts';
 import { encodeValue } from './codec.ts';
 import type { CommitQueue } from './commit-queue.ts';
-import type { Durability, JournalEntry, Journals } from './contract.ts';
+import type { Durability, JournalAppend, JournalEntry, Journals } from './contract.ts';
 import type { Draft } from './draft.ts';
 import type { Environment } from './environment.ts';
 import { framed, Reading } from './journal-frames.ts';
@@ -40,17 +40,27 @@ export class StoredJournals<Value> implements Journals<Value> {
     this.#spans = new JournalSpans(environment);
   }
 
-  async append(
+  append(
     journal: string,
     firstSeq: number,
     values: readonly Value[],
+    durability?: Durability,
+  ): Promise<void> {
+    return this.appendAll([{ journal, firstSeq, values }], durability);
+  }
+
+  async appendAll(
+    appends: readonly JournalAppend<Value>[],
     durability: Durability = 'committed',
   ): Promise<void> {
-    if (values.length === 0) return;
-    assert(firstSeq >= 1 && firstSeq + values.length <= SEQ_MAX, 'numbers begin at 1 and are bounded');
-    assertCanBeKey(this.#name, journal);
-    const items = itemsOf(this.#name, journal, firstSeq, values.map(encodeValue));
-    await this.#queue.append(durability, items);
+    const items: LogItem[] = [];
+    for (const { journal, firstSeq, values } of appends) {
+      if (values.length === 0) continue;
+      assert(firstSeq >= 1 && firstSeq + values.length <= SEQ_MAX, 'numbers begin at 1 and are bounded');
+      assertCanBeKey(this.#name, journal);
+      addItems(items, this.#name, journal, firstSeq, values.map(encodeValue));
+    }
+    if (items.length > 0) await this.#queue.append(durability, items);
   }
 
   read(
@@ -128,17 +138,17 @@ export class StoredJournals<Value> implements Journals<Value> {
 }
 
 /** J2. */
-function itemsOf(
+function addItems(
+  items: LogItem[],
   name: string,
   journal: string,
   firstSeq: number,
   frames: readonly Buffer[],
-): readonly LogItem[] {
+): void {
   const itemOf = (from: number, to: number): LogItem => {
     const body = framed(from === 0 && to === frames.length ? frames : frames.slice(from, to));
     return { kind: 'entries', name, journal, firstSeq: firstSeq + from, count: to - from, body };
   };
-  const items: LogItem[] = [];
   let from = 0;
   let bytes = 0;
   for (const [index, frame] of frames.entries()) {
@@ -150,5 +160,4 @@ function itemsOf(
     bytes += frame.length;
   }
   items.push(itemOf(from, frames.length));
-  return items;
 }

@@ -22,4 +22,4 @@ export type Adapter = (
   request: CompletionRequest,
   tools: AdapterTools,
   signal: AbortSignal,
-) => AsyncGenerator<readonly CompletionDelta[], void, undefined>;
+) => AsyncIterableIterator<readonly CompletionDelta[], void, undefined>;

@@ -2,7 +2,7 @@
 // any of them may be missing.
 
 import { anthropicClient } from './anthropic-adapter.ts';
-import { openaiHeaders } from './openai-adapter.ts';
+import { openaiHeaders } from './openai-messages.ts';
 import type { Connection } from './protocol.ts';
 import { HttpFailure, MalformedAnswer } from './provider-failure.ts';
 import { ERROR_BODY_BYTES_MAX, type Transport } from './transport.ts';

@@ -1,10 +1,14 @@
 // Chat-completions adapter: OpenAI, OpenRouter, the Vercel gateway, LM Studio and every endpoint that speaks their protocol.
+// Pulled without a promise for each chunk (std/pulled.ts): thousands of answers are under way on one thread, and each waits for
+// its next chunk for longer than a young generation lasts.
 
-import { type Adapter, CALL_MS_MAX } from './adapter.ts';
+import type { Timer } from '../../std/clock.ts';
+import { nextOf, type Pulled, type Taker } from '../../std/pulled.ts';
+import { type Adapter, type AdapterTools, CALL_MS_MAX } from './adapter.ts';
 import { buildCompletion, type CompletionBuilder } from './completion-builder.ts';
-import { isReasoningModel } from './model-families.ts';
+import { openaiBody, openaiHeaders } from './openai-messages.ts';
 import type { ReportedUsage } from './pricing.ts';
-import type { CompletionRequest, Connection, FinishReason, ModelMessage, Sampling } from './protocol.ts';
+import type { CompletionDelta, CompletionRequest, FinishReason } from './protocol.ts';
 import {
   faultOf,
   MalformedAnswer,
@@ -17,47 +21,145 @@ import type { EventStream } from './transport.ts';
 
 const END_OF_STREAM = '[DONE]';
 
-export const completeWithOpenai: Adapter = async function* (request, { transport, clock, random }, signal) {
-  const { connection } = request;
-  if (signal.aborted) return;
-  const builder = buildCompletion(random, request.price);
-  const stream = transport.post(connection, '/chat/completions', openaiHeaders(connection), bodyOf(request));
-  const close = (): void => stream.close();
-  let isOverdue = false;
-  const deadline = clock.startTimer(CALL_MS_MAX, () => {
-    isOverdue = true;
-    close();
-  });
-  signal.addEventListener('abort', close, { once: true });
-  try {
-    for (;;) {
-      await stream.arrived();
-      const payloads = takePayloads(stream, builder);
-      if (payloads === null || signal.aborted) break;
-      let isOver = false;
-      for (const payload of payloads) {
-        if (payload === END_OF_STREAM) isOver = true;
-        else readChunk(payload, builder);
-      }
-      if (isOver) break;
-      const deltas = builder.take();
-      if (deltas.length > 0) yield deltas;
-    }
-    if (signal.aborted) return; // D2
-    stream.leave();
-    yield builder.end();
-  } catch (error) {
-    if (signal.aborted) return; // D2
-    const rest = builder.take();
-    if (rest.length > 0) yield rest;
-    const cause = isOverdue ? new OverdueAnswer(CALL_MS_MAX) : error; // D3
-    throw faultOf(cause, { connection, begun: builder.begun, nowMs: clock.nowMs() });
-  } finally {
-    deadline.cancel();
-    signal.removeEventListener('abort', close);
-    stream.close();
+type Deltas = readonly CompletionDelta[];
+
+export const completeWithOpenai: Adapter = (request, tools, signal) =>
+  new OpenaiAnswer(request, tools, signal);
+
+/** Nothing is asked before the first pull. */
+class OpenaiAnswer implements AsyncIterableIterator<Deltas, void, undefined>, Pulled<Deltas> {
+  readonly #request: CompletionRequest;
+  readonly #tools: AdapterTools;
+  readonly #signal: AbortSignal;
+  readonly #builder: CompletionBuilder;
+  #stream: EventStream | null = null;
+  #deadline: Timer | null = null;
+  #isOverdue = false;
+  /** Reading may bring in what the connection has held back, and closing wakes us too: that is for the next pull. */
+  #isReading = false;
+  #taker: Taker<Deltas> | null = null;
+  /** How it ended: told when all deltas are. */
+  #outcome: { readonly fault: unknown } | null = null;
+
+  constructor(request: CompletionRequest, tools: AdapterTools, signal: AbortSignal) {
+    this.#request = request;
+    this.#tools = tools;
+    this.#signal = signal;
+    this.#builder = buildCompletion(tools.random, request.price);
   }
-};
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<Deltas, undefined>> {
+    return nextOf(this);
+  }
+
+  return(): Promise<IteratorResult<Deltas, undefined>> {
+    if (this.#outcome === null) this.#finish(null);
+    this.#builder.take();
+    this.#give([]);
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  pull(taker: Taker<Deltas>): void {
+    this.#taker = taker;
+    if (this.#outcome === null && this.#stream === null) this.#open();
+    this.#advance();
+  }
+
+  #open(): void {
+    if (this.#signal.aborted) {
+      this.#finish(null);
+      return;
+    }
+    const { transport, clock } = this.#tools;
+    const { connection } = this.#request;
+    try {
+      this.#stream = transport.post(
+        connection,
+        '/chat/completions',
+        openaiHeaders(connection),
+        openaiBody(this.#request),
+        () => this.#advance(),
+      );
+    } catch (error) {
+      this.#finish(error);
+      return;
+    }
+    this.#deadline = clock.startTimer(CALL_MS_MAX, () => {
+      this.#isOverdue = true;
+      this.#stream?.close();
+    });
+    this.#signal.addEventListener('abort', this.#abort, { once: true });
+  }
+
+  readonly #abort = (): void => this.#stream?.close();
+
+  /** Called when somebody waits, and when something has arrived: goes on when both is so. */
+  #advance(): void {
+    if (this.#taker === null || this.#isReading) return;
+    if (this.#outcome !== null) this.#give(this.#builder.take());
+    else if (this.#stream !== null) {
+      this.#isReading = true;
+      const deltas = this.#read(this.#stream);
+      this.#isReading = false;
+      this.#give(deltas);
+    }
+  }
+
+  /** What was read goes out before the way it ended. */
+  #give(deltas: Deltas): void {
+    const taker = this.#taker;
+    if (taker === null || (deltas.length === 0 && this.#outcome === null)) return;
+    this.#taker = null;
+    if (deltas.length > 0) {
+      taker.item(deltas);
+      return;
+    }
+    const fault = this.#outcome?.fault ?? null;
+    this.#outcome = { fault: null };
+    if (fault === null) taker.end();
+    else taker.fail(fault);
+  }
+
+  #read(stream: EventStream): Deltas {
+    try {
+      const payloads = takePayloads(stream, this.#builder);
+      let isOver = payloads === null;
+      for (const payload of this.#signal.aborted ? [] : (payloads ?? [])) {
+        if (payload === END_OF_STREAM) isOver = true;
+        else readChunk(payload, this.#builder);
+      }
+      if (this.#signal.aborted) return this.#dropped(); // D2
+      if (!isOver) return this.#builder.take();
+      stream.leave();
+      this.#finish(null);
+      return this.#builder.end();
+    } catch (error) {
+      if (this.#signal.aborted) return this.#dropped(); // D2
+      const { connection } = this.#request;
+      const cause = this.#isOverdue ? new OverdueAnswer(CALL_MS_MAX) : error; // D3
+      const { begun } = this.#builder;
+      this.#finish(faultOf(cause, { connection, begun, nowMs: this.#tools.clock.nowMs() }));
+      return this.#builder.take();
+    }
+  }
+
+  #dropped(): Deltas {
+    this.#finish(null);
+    this.#builder.take();
+    return [];
+  }
+
+  #finish(fault: unknown): void {
+    this.#outcome = { fault };
+    this.#deadline?.cancel();
+    this.#signal.removeEventListener('abort', this.#abort);
+    this.#stream?.close();
+  }
+}
 
 /** Null at the end of a complete answer. A connection that breaks after the finish reason has lost nothing but usage. */
 function takePayloads(stream: EventStream, builder: CompletionBuilder): readonly string[] | null {
@@ -68,85 +170,6 @@ function takePayloads(stream: EventStream, builder: CompletionBuilder): readonly
   } catch (error) {
     if (builder.finished) return null;
     throw error;
-  }
-}
-
-export function openaiHeaders(connection: Connection): Readonly<Record<string, string>> {
-  return {
-    ...(connection.apiKey === null ? {} : { authorization: `Bearer ${connection.apiKey}` }),
-    ...connection.headers,
-  };
-}
-
-function bodyOf(request: CompletionRequest): object {
-  const { connection, modelId, tools, maxOutputTokens, responseFormat } = request;
-  // OpenAI's own models take no `max_tokens` any more. Other servers know only the old name.
-  const limit = connection.provider === 'openai' ? 'max_completion_tokens' : 'max_tokens';
-  return {
-    model: modelId,
-    messages: request.messages.map(wireMessage),
-    stream: true,
-    stream_options: { include_usage: true },
-    ...(isReasoningModel(modelId) ? {} : wireSampling(request)),
-    ...(maxOutputTokens === null ? {} : { [limit]: maxOutputTokens }),
-    ...(tools.length === 0 ? {} : { tools: tools.map((tool) => ({ type: 'function', function: tool })) }),
-    ...wireToolChoice(request),
-    ...(request.stop === undefined ? {} : { stop: request.stop }),
-    ...(request.seed === undefined ? {} : { seed: request.seed }),
-    ...(responseFormat === undefined ? {} : { response_format: responseFormat }),
-    // OpenRouter reports what it billed only when it is asked to.
-    ...(connection.kind === 'openrouter' ? { usage: { include: true } } : {}),
-  };
-}
-
-function wireToolChoice({ toolChoice, parallelToolCalls }: CompletionRequest): object {
-  return {
-    ...(toolChoice === undefined
-      ? {}
-      : {
-          tool_choice:
-            typeof toolChoice === 'string' ? toolChoice : { type: 'function', function: toolChoice },
-        }),
-    ...(parallelToolCalls === undefined ? {} : { parallel_tool_calls: parallelToolCalls }),
-  };
-}
-
-/** Reasoning models take none of it. What says nothing is left out: not every server knows every name. */
-function wireSampling({
-  temperature,
-  topP = 1,
-  frequencyPenalty = 0,
-  presencePenalty = 0,
-}: Sampling): object {
-  return {
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(topP === 1 ? {} : { top_p: topP }),
-    ...(frequencyPenalty === 0 ? {} : { frequency_penalty: frequencyPenalty }),
-    ...(presencePenalty === 0 ? {} : { presence_penalty: presencePenalty }),
-  };
-}
-
-function wireMessage(message: ModelMessage): object {
-  switch (message.role) {
-    case 'system':
-    case 'user':
-      return { role: message.role, content: message.content };
-    case 'tool':
-      return { role: 'tool', tool_call_id: message.toolCallId, name: message.name, content: message.content };
-    case 'assistant': {
-      const calls = message.toolCalls ?? [];
-      if (calls.length === 0) return { role: 'assistant', content: message.content };
-      return {
-        role: 'assistant',
-        content: message.content === '' ? null : message.content,
-        tool_calls: calls.map((call) => ({
-          id: call.id,
-          type: 'function',
-          // Servers parse the arguments of earlier calls too: what was broken goes back as an empty object.
-          function: { name: call.name, arguments: JSON.stringify(call.arguments ?? {}) },
-        })),
-      };
-    }
   }
 }
 

@@ -11,8 +11,9 @@
 
 import type { LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
-import { Agent, type Dispatcher, fetch as undiciFetch } from 'undici';
+import { type Dispatcher, fetch as undiciFetch } from 'undici';
 import { type EgressPolicy, guardedConnector } from '../../egress/guard.ts';
+import { AgentGroup } from './agent-group.ts';
 import { createEventDecoder } from './event-decoder.ts';
 import type { Connection } from './protocol.ts';
 import { HttpFailure, UnfinishedAnswer } from './provider-failure.ts';
@@ -25,18 +26,10 @@ const PENDING_CHARS_MAX = 1024 * 1024;
 export const ERROR_BODY_BYTES_MAX = 64 * 1024;
 /** A provider that does not even accept a connection is reported early, however patient its stream may be. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Per provider and thread; above it requests wait for a connection. All runs that may live at once, should one thread have them. */
-const CONNECTIONS_PER_ORIGIN_MAX = 12_000;
 const KEEP_ALIVE_MS = 10_000;
-const ARRIVED = Promise.resolve();
 
 export interface EventStream {
-  /** Resolves when there is something to take, or when the stream is over. */
-  arrived(): Promise<void>;
-  /**
-   * The payloads that have come since the last call, in order; null at the end or after `close`. Apart from `arrived`, so that a
-   * chunk costs one promise. @throws what broke the stream
-   */
+  /** The payloads that have come since the last call, in order; null at the end or after `close`. @throws what broke the stream */
   take(): readonly string[] | null;
   /** The answer is complete: what may still come is read and thrown away, so that the connection can be used again. */
   leave(): void;
@@ -45,12 +38,16 @@ export interface EventStream {
 }
 
 export interface Transport {
-  /** Posts JSON to `connection.baseUrl` + `path`; the answer is a stream of server-sent events. */
+  /**
+   * Posts JSON to `connection.baseUrl` + `path`; the answer is a stream of server-sent events. `onArrived` is called whenever there
+   * is something to take, and when the stream is over: a function, and no promise for each chunk, which would outlive young generations.
+   */
   post(
     connection: Connection,
     path: string,
     headers: Readonly<Record<string, string>>,
     body: unknown,
+    onArrived: () => void,
   ): EventStream;
   /** A `fetch` over the same connections that gives up after the connection's timeout without a byte. */
   fetch(connection: Connection): typeof globalThis.fetch;
@@ -64,28 +61,27 @@ export interface TransportOptions {
 }
 
 export function openTransport(options: TransportOptions = {}): Transport {
-  const agents = new Map<EgressPolicy, Agent>();
+  const groups = new Map<EgressPolicy, AgentGroup>();
   /** X4. Most threads need one of them. */
-  const agentFor = ({ egress }: Connection): Agent => {
-    let agent = agents.get(egress);
-    if (agent === undefined) {
-      agent = new Agent({
+  const agentsFor = ({ egress }: Connection): AgentGroup => {
+    let agents = groups.get(egress);
+    if (agents === undefined) {
+      agents = new AgentGroup({
         allowH2: false, // X1
-        connections: CONNECTIONS_PER_ORIGIN_MAX,
         connect: guardedConnector(egress, { timeoutMs: CONNECT_TIMEOUT_MS, ...options }),
         keepAliveTimeout: KEEP_ALIVE_MS,
         maxResponseSize: ANSWER_BYTES_MAX, // X5
       });
-      agents.set(egress, agent);
+      groups.set(egress, agents);
     }
-    return agent;
+    return agents;
   };
   return {
-    post: (connection, path, headers, body) =>
-      postForEvents(agentFor(connection), connection, path, headers, body),
+    post: (connection, path, headers, body, onArrived) =>
+      postForEvents(agentsFor(connection), connection, path, headers, body, onArrived),
     fetch(connection) {
       const silenceMs = connection.timeoutMs;
-      const patient = agentFor(connection).compose(
+      const patient = agentsFor(connection).first.compose(
         (dispatch) => (request, handler) =>
           dispatch({ ...request, headersTimeout: silenceMs, bodyTimeout: silenceMs }, handler),
       );
@@ -98,7 +94,7 @@ export function openTransport(options: TransportOptions = {}): Transport {
         })) as unknown as typeof globalThis.fetch;
     },
     async close() {
-      await Promise.all(Array.from(agents.values(), (agent) => agent.destroy()));
+      await Promise.all(Array.from(groups.values(), (agents) => agents.destroy()));
     },
   };
 }
@@ -112,23 +108,22 @@ type Phase =
   | { readonly kind: 'closed' };
 
 function postForEvents(
-  agent: Agent,
+  agents: AgentGroup,
   connection: Connection,
   path: string,
   headers: Readonly<Record<string, string>>,
   body: unknown,
+  onArrived: () => void,
 ): EventStream {
   const decoder = createEventDecoder();
   let phase: Phase = { kind: 'open' };
   let controller: Dispatcher.DispatchController | null = null;
   let pending: string[] = [];
   let pendingChars = 0;
-  let wake: (() => void) | null = null;
 
   const enter = (next: Phase): void => {
     phase = next;
-    wake?.();
-    wake = null;
+    onArrived();
   };
   const url = new URL(connection.baseUrl);
   const text = JSON.stringify(body);
@@ -147,7 +142,8 @@ function postForEvents(
     bodyTimeout: connection.timeoutMs,
   };
 
-  agent.dispatch(request, {
+  const lease = agents.lease();
+  lease.agent.dispatch(request, {
     onRequestStart(started) {
       controller = started;
       if (phase.kind === 'closed') started.abort(new UnfinishedAnswer('closed'));
@@ -168,26 +164,21 @@ function postForEvents(
         pendingChars += payload.length;
       }
       if (pendingChars > PENDING_CHARS_MAX) controller?.pause(); // X2
-      if (pending.length > 0) enter(phase);
+      if (pending.length > 0) onArrived();
     },
     onResponseEnd() {
+      lease.release();
       if (phase.kind === 'refused') return enter({ kind: 'failed', error: phase.failure });
       if (phase.kind === 'open') enter({ kind: 'ended' });
     },
     onResponseError(_controller, error) {
+      lease.release();
       if (phase.kind === 'refused') return enter({ kind: 'failed', error: phase.failure });
       if (phase.kind === 'open') enter({ kind: 'failed', error });
     },
   });
 
   return {
-    arrived() {
-      const isAwaited = pending.length === 0 && (phase.kind === 'open' || phase.kind === 'refused');
-      if (!isAwaited) return ARRIVED;
-      return new Promise((resolve) => {
-        wake = resolve;
-      });
-    },
     take() {
       if (phase.kind === 'closed' || phase.kind === 'left') return null;
       if (pending.length > 0) {

@@ -8,7 +8,9 @@
 // W5 Whatever is asked, again or for the first time, is asked within the budgets (turn-budget.ts).
 
 import { errorText, type Fault, isFault } from '../../std/errors.ts';
+import { takeAll } from '../../std/pulled.ts';
 import {
+  type CompletionDelta,
   type CompletionRequest,
   FALLBACKS_MAX,
   type FinishReason,
@@ -146,32 +148,11 @@ class CallInProgress {
     const { completions, signal, journal, context, route } = this.#turn;
     const stopWatching = this.#watchSilence();
     try {
-      for await (const deltas of completions.stream('complete', this.#request, { signal })) {
+      await takeAll(completions.stream('complete', this.#request, { signal }), (deltas) => {
         stopWatching();
-        let text = '';
-        for (const delta of deltas) {
-          switch (delta.kind) {
-            case 'text':
-              text += delta.text;
-              break;
-            case 'tool_calls':
-              this.#toolCalls = delta.calls;
-              break;
-            case 'finish':
-              this.#finish = delta.reason;
-              if (delta.usage !== null) {
-                this.#isUsageKnown = true;
-                this.#turn.usage.add(this.#request.modelId, delta.usage);
-              }
-              break;
-          }
-        }
-        if (text !== '') {
-          this.#text += text;
-          this.#turn.say('chunk', { content: text });
-        }
-        if (!journal.hasRoom) await journal.flushed();
-      }
+        this.#hear(deltas);
+        return journal.hasRoom ? undefined : journal.flushed();
+      });
     } finally {
       stopWatching();
       this.#settleUsage();
@@ -179,6 +160,30 @@ class CallInProgress {
     }
     context.tell(providers, 'met', { provider: route.connection.provider, healthy: true });
     return { text: this.#text, toolCalls: this.#toolCalls, finish: this.#finish, failure: null };
+  }
+
+  #hear(deltas: readonly CompletionDelta[]): void {
+    let text = '';
+    for (const delta of deltas) {
+      switch (delta.kind) {
+        case 'text':
+          text += delta.text;
+          break;
+        case 'tool_calls':
+          this.#toolCalls = delta.calls;
+          break;
+        case 'finish':
+          this.#finish = delta.reason;
+          if (delta.usage !== null) {
+            this.#isUsageKnown = true;
+            this.#turn.usage.add(this.#request.modelId, delta.usage);
+          }
+          break;
+      }
+    }
+    if (text === '') return;
+    this.#text += text;
+    this.#turn.say('chunk', { content: text });
   }
 
   /** W1: a half tool call is not run, half a text is kept. */

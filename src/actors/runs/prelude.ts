@@ -5,6 +5,7 @@
 
 import type { Journals } from '../../storage/contract.ts';
 import type { JournaledEvent } from './events.ts';
+import { JournalWriter } from './journal-writer.ts';
 import type { RunOrder, Steer } from './protocol.ts';
 import { RunJournal } from './run-journal.ts';
 import { Steering } from './steering.ts';
@@ -71,15 +72,15 @@ export class Prelude {
   #writer(): RunJournal {
     if (this.#journal !== null && !this.#journal.hasFailed) return this.#journal;
     this.#journaledSeq = this.#writtenSeq();
-    this.#journal = new RunJournal(
-      this.#run,
-      this.#journals,
-      this.#publish,
-      (error) => {
+    this.#journal = new RunJournal({
+      run: this.#run,
+      writer: new JournalWriter(this.#journals),
+      publish: this.#publish,
+      onFailed: (error) => {
         this.#failure = error;
       },
-      this.#journaledSeq,
-    );
+      journaledSeq: this.#journaledSeq,
+    });
     return this.#journal;
   }
 }

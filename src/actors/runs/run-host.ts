@@ -7,10 +7,13 @@ import { type ActorContext, actor, type Behaviour } from '../../supervisor/actor
 import type { Ref } from '../../supervisor/protocol.ts';
 import { completions } from '../providers/protocol.ts';
 import { Announcer } from './announcer.ts';
+import { JournalWriter } from './journal-writer.ts';
 import { OfferedTools } from './offered-tools.ts';
+import { patiently } from './patience.ts';
 import { type run, runFaults, runHost, runs } from './protocol.ts';
 import { report } from './report.ts';
 import { runActor } from './run.ts';
+import { openRunStore } from './store.ts';
 
 import '../services.ts';
 
@@ -35,6 +38,9 @@ export const runHostActor = actor({
     const client = context.named(completions, clientName(name));
     const live = new Map<string, Ref<typeof run>>();
     const announcer = new Announcer((lastSeqs) => context.tell(runs, 'appended', { lastSeqs }));
+    const journalWriter = new JournalWriter(openRunStore(context.services.storage).journals, (save) =>
+      patiently(context, save),
+    );
     const offeredTools = new OfferedTools();
     const { address } = context;
     await report(context, () => context.ask(runs, 'host_ready', { name, address }));
@@ -47,7 +53,7 @@ export const runHostActor = actor({
         const { run_id } = order;
         const ref = context.spawn(
           runActor,
-          { order, completions: client, announcer, offeredTools },
+          { order, completions: client, announcer, journalWriter, offeredTools },
           { id: run_id, restart: 'temporary', shutdownMs: RUN_SHUTDOWN_MS },
         );
         live.set(run_id, ref);

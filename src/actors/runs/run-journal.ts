@@ -1,44 +1,44 @@
 // RunJournal: the writing end of one run's journal.
 // J1 Events get their numbers in the order in which they are said, and are published only when they are committed (R2).
-// J2 What is said while a commit is under way goes into the next one: one commit at a time, however fast the model is.
+// J2 What is said while a commit is under way goes into the next one, together with what other runs have said (journal-writer.ts).
 // J3 At most PENDING_CHARS_MAX characters wait for a commit; a producer asks `hasRoom` and waits on `flushed` otherwise.
-// J4 After a commit that failed for good nothing more is written: what came later would leave a gap in the numbers. (What
-//    fails for now is not this file's business: see patience.ts.)
+// J4 After a commit that failed for good nothing more is written: what came later would leave a gap in the numbers.
 
-import type { Journals } from '../../storage/contract.ts';
+import type { JournalAppend } from '../../storage/contract.ts';
 import { isQuiet, type JournaledEvent, type RunEvents, type Say } from './events.ts';
+import type { Committing, JournalWriter } from './journal-writer.ts';
 
 const PENDING_CHARS_MAX = 1_000_000;
 
-export class RunJournal {
-  readonly #run: string;
-  readonly #journals: Pick<Journals<JournaledEvent>, 'append'>;
-  readonly #publish: (seq: number) => void;
-  readonly #onFailed: (error: unknown) => void;
+export interface RunJournalOptions {
+  readonly run: string;
+  readonly writer: Pick<JournalWriter, 'join'>;
+  /** Hears of each commit: everything up to that number can be read. */
+  readonly publish: (seq: number) => void;
+  /** Ends the run. */
+  readonly onFailed: (error: unknown) => void;
+  /** The last number that another writer gave: what is said goes on behind it. */
+  readonly journaledSeq?: number;
+  /** Aborted when the run is ending. */
+  readonly signal?: AbortSignal;
+}
+
+export class RunJournal implements Committing {
+  readonly #options: RunJournalOptions;
   #seqSaid: number;
   #seqPublished: number;
   #seqShown = 0;
   #pending: JournaledEvent[] = [];
   #pendingChars = 0;
-  /** The commit that is under way. */
-  #commit: Promise<void> | null = null;
+  /** Something waits for its commit, or is being committed. */
+  #isWriting = false;
   #hasFailed = false;
+  /** Of those who wait for a commit, which few do. */
+  #nextCommit: PromiseWithResolvers<void> | null = null;
 
-  /**
-   * `publish` hears of each commit: everything up to that number can be read. `onFailed` ends the run. What is said goes on
-   * behind `journaledSeq`, the last number that another writer gave.
-   */
-  constructor(
-    run: string,
-    journals: Pick<Journals<JournaledEvent>, 'append'>,
-    publish: (seq: number) => void,
-    onFailed: (error: unknown) => void,
-    journaledSeq = 0,
-  ) {
-    this.#run = run;
-    this.#journals = journals;
-    this.#publish = publish;
-    this.#onFailed = onFailed;
+  constructor(options: RunJournalOptions) {
+    const { journaledSeq = 0 } = options;
+    this.#options = options;
     this.#seqSaid = journaledSeq;
     this.#seqPublished = journaledSeq;
   }
@@ -52,7 +52,7 @@ export class RunJournal {
 
   /** Nothing is being committed. */
   get isIdle(): boolean {
-    return this.#commit === null;
+    return !this.#isWriting;
   }
 
   /** The number of the last event that was not quiet; 0 when this writer said none. */
@@ -71,13 +71,47 @@ export class RunJournal {
   /** Resolves when all that was said before this call is published, or when that has failed (see `onFailed`). */
   async flushed(): Promise<void> {
     const upTo = this.#seqSaid;
-    while (this.#seqPublished < upTo && this.#commit !== null) await this.#commit;
+    while (this.#seqPublished < upTo && this.#isWriting) {
+      this.#nextCommit ??= Promise.withResolvers<void>();
+      await this.#nextCommit.promise;
+    }
   }
 
   /** For what must not be done unless everything said before it is kept. @throws when it could not be */
   async saved(): Promise<void> {
     await this.flushed();
     if (this.#hasFailed) throw new Error('the journal of this run could not be written');
+  }
+
+  get isEnding(): boolean {
+    return this.#options.signal?.aborted === true;
+  }
+
+  get pendingChars(): number {
+    return this.#pendingChars;
+  }
+
+  take(): JournalAppend<JournaledEvent> {
+    const values = this.#pending;
+    this.#pending = [];
+    this.#pendingChars = 0;
+    return { journal: this.#options.run, firstSeq: this.#seqPublished + 1, values };
+  }
+
+  committed(count: number): void {
+    this.#seqPublished += count;
+    this.#isWriting = this.#pending.length > 0;
+    if (this.#isWriting) this.#options.writer.join(this);
+    this.#options.publish(this.#seqPublished);
+    this.#tellNextCommit();
+  }
+
+  failed(error: unknown): void {
+    this.#hasFailed = true;
+    this.#pending = [];
+    this.#isWriting = false;
+    this.#options.onFailed(error);
+    this.#tellNextCommit();
   }
 
   #append<Name extends keyof RunEvents>(event: Name, payload: RunEvents[Name]): void {
@@ -87,25 +121,13 @@ export class RunJournal {
     if (!isQuiet([event, data])) this.#seqShown = this.#seqSaid;
     this.#pending.push([event, data]);
     this.#pendingChars += data.length;
-    this.#commit ??= this.#commitPending();
+    if (this.#isWriting) return;
+    this.#isWriting = true;
+    this.#options.writer.join(this);
   }
 
-  /** Never rejects. */
-  async #commitPending(): Promise<void> {
-    // What else is said in this turn of the event loop joins the same commit.
-    await Promise.resolve();
-    const events = this.#pending;
-    this.#pending = [];
-    this.#pendingChars = 0;
-    try {
-      await this.#journals.append(this.#run, this.#seqPublished + 1, events);
-      this.#seqPublished += events.length;
-      this.#publish(this.#seqPublished);
-    } catch (error) {
-      this.#hasFailed = true;
-      this.#pending = [];
-      this.#onFailed(error);
-    }
-    this.#commit = this.#pending.length > 0 ? this.#commitPending() : null;
+  #tellNextCommit(): void {
+    this.#nextCommit?.resolve();
+    this.#nextCommit = null;
   }
 }

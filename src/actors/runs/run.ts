@@ -9,6 +9,7 @@ import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import type { Ref } from '../../supervisor/protocol.ts';
 import type { completions } from '../providers/protocol.ts';
 import type { Announcer } from './announcer.ts';
+import type { JournalWriter } from './journal-writer.ts';
 import { usageOfTurn } from './ledger.ts';
 import type { OfferedTools } from './offered-tools.ts';
 import { patiently } from './patience.ts';
@@ -34,6 +35,7 @@ export interface RunArguments {
   readonly completions: Ref<typeof completions>;
   /** Shared by the runs of this run host, as the model client is. */
   readonly announcer: Announcer;
+  readonly journalWriter: JournalWriter;
   readonly offeredTools: OfferedTools;
 }
 
@@ -43,7 +45,7 @@ export const runActor = actor({
   protocol: run,
   setup: (
     context: ActorContext<typeof run>,
-    { order, completions: completionsRef, announcer, offeredTools }: RunArguments,
+    { order, completions: completionsRef, announcer, journalWriter, offeredTools }: RunArguments,
   ) => {
     const { run_id } = order;
     const cancellation = new AbortController();
@@ -57,13 +59,14 @@ export const runActor = actor({
     );
     const transcript = new Transcript(order.request, order.acceptedAtMs);
     for (const gain of resumption.transcript) transcript.restore(gain);
-    const journal = new RunJournal(
-      run_id,
-      { append: (...entries) => patiently(context, () => store.journals.append(...entries)) },
-      (seq) => announcer.appended(run_id, seq),
-      (error) => context.background(lost(context, run_id, error)),
-      order.journaledSeq,
-    );
+    const journal = new RunJournal({
+      run: run_id,
+      writer: journalWriter,
+      publish: (seq) => announcer.appended(run_id, seq),
+      onFailed: (error) => context.background(lost(context, run_id, error)),
+      journaledSeq: order.journaledSeq,
+      signal: context.signal,
+    });
     const { clock } = context;
     // An interruption counts as part of the turn's time.
     const startedAtMs = resumption.startedAtMs ?? (resumption.hasBegun ? order.acceptedAtMs : clock.nowMs());

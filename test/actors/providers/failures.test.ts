@@ -143,7 +143,7 @@ describe.each(APIS)('a failure of the %s API', (api) => {
     });
     const stream = calls.stream(api);
     await stream.next();
-    await stream.return();
+    await stream.return?.();
     expect(await (await calls.double.received(0)).ended).toBe('client_left');
     expect(await stream.next()).toEqual({ done: true, value: undefined });
   });

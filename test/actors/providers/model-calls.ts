@@ -33,11 +33,7 @@ export interface ModelCalls extends AsyncDisposable {
   readonly double: ProviderDouble;
   /** The whole answer; rejects with the fault. */
   ask(api: Api, change?: RequestChange): Promise<Answer>;
-  stream(
-    api: Api,
-    signal?: AbortSignal,
-    change?: RequestChange,
-  ): AsyncGenerator<readonly CompletionDelta[], void, undefined>;
+  stream(api: Api, signal?: AbortSignal, change?: RequestChange): ReturnType<Adapter>;
 }
 
 export type RequestChange = Partial<Omit<CompletionRequest, 'connection'>> & {

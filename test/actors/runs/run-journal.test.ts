@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { JournaledEvent } from '../../../src/actors/runs/events.ts';
+import { JournalWriter } from '../../../src/actors/runs/journal-writer.ts';
 import { RunJournal } from '../../../src/actors/runs/run-journal.ts';
-import type { Journals } from '../../../src/storage/contract.ts';
+import type { JournalAppend, Journals } from '../../../src/storage/contract.ts';
 
 /** A journal whose commits are held until the test lets them through. */
 function heldJournal() {
@@ -10,19 +11,19 @@ function heldJournal() {
   const published: number[] = [];
   const failures: unknown[] = [];
   const journals = {
-    append(_run: string, firstSeq: number, events: readonly JournaledEvent[]) {
-      commits.push({ firstSeq, events });
+    appendAll(appends: readonly JournalAppend<JournaledEvent>[]) {
+      for (const { firstSeq, values } of appends) commits.push({ firstSeq, events: values });
       const commit = Promise.withResolvers<void>();
       held.push(commit);
       return commit.promise;
     },
   } as unknown as Journals<JournaledEvent>;
-  const journal = new RunJournal(
-    'r',
-    journals,
-    (seq) => published.push(seq),
-    (error) => failures.push(error),
-  );
+  const journal = new RunJournal({
+    run: 'r',
+    writer: new JournalWriter(journals),
+    publish: (seq) => published.push(seq),
+    onFailed: (error) => failures.push(error),
+  });
   const next = async (settle: (commit: PromiseWithResolvers<void>) => void): Promise<void> => {
     await turn();
     const commit = held.shift();

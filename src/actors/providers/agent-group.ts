@@ -1,0 +1,73 @@
+// AgentGroup: the connections of one egress policy, spread over several agents of undici.
+// N1 An agent is asked for at most STREAMS_PER_AGENT_MAX streams at once, and the first one with room is taken: a few streams, one
+//    after the other, find the connections that are still open.
+// N2 AGENTS_MAX bounds all of them. Above it requests wait for a connection.
+//
+// What the profile said: an agent looks through all of its connections when one of them closes. With 5,000 on a thread that
+// was 1.3 ms for the end of each run, in which nothing else went on.
+
+import { Agent } from 'undici';
+
+const STREAMS_PER_AGENT_MAX = 128;
+/** All runs that may live at once, should one thread have them. */
+const AGENTS_MAX = 96;
+
+/** A stream's place. */
+export interface Lease {
+  readonly agent: Agent;
+  /** To be called once, when the stream is over. */
+  release(): void;
+}
+
+class Member {
+  readonly agent: Agent;
+  streams = 0;
+
+  constructor(agent: Agent) {
+    this.agent = agent;
+  }
+
+  release(): void {
+    this.streams -= 1;
+  }
+}
+
+export class AgentGroup {
+  readonly #options: Agent.Options;
+  readonly #members: [Member, ...Member[]];
+
+  constructor(options: Agent.Options) {
+    this.#options = options;
+    this.#members = [this.#newMember()];
+  }
+
+  /** For who needs an agent rather than a place for a stream. */
+  get first(): Agent {
+    return this.#members[0].agent;
+  }
+
+  lease(): Lease {
+    const member = this.#memberWithRoom();
+    member.streams += 1;
+    return member;
+  }
+
+  async destroy(): Promise<void> {
+    await Promise.all(this.#members.map(({ agent }) => agent.destroy()));
+  }
+
+  /** N1, N2. */
+  #memberWithRoom(): Member {
+    const found = this.#members.find(({ streams }) => streams < STREAMS_PER_AGENT_MAX);
+    if (found !== undefined) return found;
+    if (this.#members.length === AGENTS_MAX)
+      return this.#members.reduce((least, one) => (one.streams < least.streams ? one : least));
+    const member = this.#newMember();
+    this.#members.push(member);
+    return member;
+  }
+
+  #newMember(): Member {
+    return new Member(new Agent({ ...this.#options, connections: STREAMS_PER_AGENT_MAX }));
+  }
+}
