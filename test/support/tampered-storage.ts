@@ -10,7 +10,7 @@ export function tampered(before: {
   readonly put?: (table: string) => void;
   /** A read of a table outside a write; gets the table's name. */
   readonly read?: (table: string) => void;
-  /** An append to a journal; gets the entries. */
+  /** An append to journals; gets the entries. */
   readonly append?: (entries: readonly unknown[]) => Promise<void>;
 }): (storage: Storage) => Storage {
   return (storage) =>
@@ -47,6 +47,10 @@ export function tampered(before: {
           append: async (journal, firstSeq, values, durability) => {
             await before.append?.(values);
             await journals.append(journal, firstSeq, values, durability);
+          },
+          appendAll: async (appends, durability) => {
+            await before.append?.(appends.flatMap(({ values }) => values));
+            await journals.appendAll(appends, durability);
           },
         });
       },

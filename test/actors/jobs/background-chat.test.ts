@@ -54,6 +54,7 @@ describe('a job', () => {
   test('shows nothing that is not known yet', async () => {
     await app.configure({ jobs: { live_max: 1 } });
     app.double.answer(SILENT);
+    const { requestCount } = app.double;
     const running = await submitJob(app, 'First', { session_id: 'named', use_memory: false });
     const queued = await submitJob(app, 'Second', {
       profile_id: 'p',
@@ -88,6 +89,7 @@ describe('a job', () => {
       response: '',
       error: '',
     });
+    await app.double.received(requestCount); // Before it is to answer otherwise.
     app.double.answer({ text: 'Quick.' });
     await app.cancel(running);
     expect(await jobWhen(app, running)).toMatchObject({ status: 'failed', error: 'The turn was cancelled' });
@@ -171,8 +173,9 @@ describe('the inbox', () => {
   test('forgets a job that is dismissed: one that is queued never runs, the turn of one that runs goes on', async () => {
     await app.configure({ jobs: { live_max: 1 } });
     app.double.answer([SILENT, { text: 'The third.' }]);
+    const { requestCount } = app.double;
     const running = await submitJob(app, 'The first', { session_id: 'dismissed-running' });
-    await jobWhen(app, running, 'running');
+    await app.double.received(requestCount); // The answers are given in the order of the requests.
     const queued = await submitJob(app, 'The second', { session_id: 'dismissed-queued' });
     const third = await submitJob(app, 'The third', { session_id: 'not-dismissed' });
     expect(await dismissJob(app, running)).toBe(true);
