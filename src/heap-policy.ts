@@ -10,8 +10,9 @@
 // promoted, and must be found by the marker. With 600 runs at 12 events a second each, V8's helper threads took 18 to 26 µs an
 // event, of 51 to 81 in all; where young generations may grow, 6 to 8 of 44 to 64. That is worth some 60 MB to a process that is
 // big anyway, and not to an idle one. With thousands of streams 8 MB are too small again, for the same reason: each collection
-// freed 3 of them. Up to 32 MB, 10,000 runs at two events a second (`npm run bench -- load`) reach their readers after 0.2 s
-// instead of 1.4 s (p50; p99 1.1 s instead of 2.4 s), for 90 MB more.
+// freed 3 of them. Up to 32 MB, 10,000 runs at two events a second (`npm run bench -- load`) reached their readers after 0.2 s
+// instead of 1.4 s (p50; p99 1.1 s instead of 2.4 s), for 90 MB more. What helped most since is to make fewer objects that live
+// from one event of a run to the next (std/pulled.ts, actors/runs/journal-writer.ts): then a collection finds 1 MB of 22 alive.
 
 import { setFlagsFromString } from 'node:v8';
 import { repeatUnreferenced } from './std/clock.ts';
@@ -20,6 +21,11 @@ import { repeatUnreferenced } from './std/clock.ts';
 const BUSY_BYTES = 320 * 1024 * 1024;
 const LOOK_INTERVAL_MS = 1_000;
 
+/**
+ * Young generations are collected by their own thread. Helpers wait for each other, and on two cores there is nobody to help: 10,000
+ * runs at two events a second took 57 µs of processor time an event with them, and take 48 without.
+ */
+setFlagsFromString('--no-parallel-scavenge');
 /** Collect when a heap has grown by this much since the last time. */
 setFlagsFromString('--heap-growing-percent=30');
 /** A bound, of threads to come. They begin with 1 MB, and stay there as long as the factor of their growth is 1. */
