@@ -24,7 +24,8 @@ export class StoredBlobs implements Blobs {
   readonly #references: Table<Reference>;
   /** L1. */
   readonly #leftovers: Table<true>;
-  readonly #drafts = new Set<string>();
+  /** Null while its file is being made. */
+  readonly #drafts = new Map<string, FileDraft | null>();
   #draftsBegun = 0;
   /** How many hold it, by hash. */
   readonly #held = new Map<string, number>();
@@ -44,9 +45,9 @@ export class StoredBlobs implements Blobs {
     assert(this.#primary, 'the primary thread alone writes blobs');
     this.#draftsBegun += 1;
     const name = String(this.#draftsBegun);
-    this.#drafts.add(name);
+    this.#drafts.set(name, null);
     try {
-      return new FileDraft({
+      const draft = new FileDraft({
         name,
         handle: await this.#files.createDraft(name),
         files: this.#files,
@@ -54,6 +55,8 @@ export class StoredBlobs implements Blobs {
         place: (file) => this.#place(file),
         onEnd: () => void this.#drafts.delete(name),
       });
+      this.#drafts.set(name, draft);
+      return draft;
     } catch (error) {
       this.#drafts.delete(name);
       throw error;
@@ -109,6 +112,11 @@ export class StoredBlobs implements Blobs {
     const sweep = this.#sweeping.then(() => this.#sweep());
     this.#sweeping = sweep.catch(() => undefined);
     return sweep;
+  }
+
+  /** Ends the drafts that nobody will. */
+  async close(): Promise<void> {
+    await Promise.all(Array.from(this.#drafts.values(), (draft) => draft?.discard()));
   }
 
   async #sweep(): Promise<void> {

@@ -6,7 +6,6 @@
 import { StoredBlobs } from './blobs.ts';
 import { CommitQueue } from './commit-queue.ts';
 import type {
-  Blobs,
   Durability,
   FullText,
   IndexDeclarations,
@@ -66,7 +65,7 @@ export async function openMigrated(
 }
 
 class OpenStorage implements Storage {
-  readonly blobs: Blobs;
+  readonly blobs: StoredBlobs;
   readonly #directory: string;
   readonly #environment: Environment;
   readonly #queue: CommitQueue;
@@ -137,6 +136,7 @@ class OpenStorage implements Storage {
 
   async #close(): Promise<void> {
     await this.#compaction?.stop();
+    await this.blobs.close();
     await this.#queue.close(); // O2
     await this.#environment.close();
     this.#lock?.release();

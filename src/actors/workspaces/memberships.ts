@@ -31,6 +31,12 @@ export class Memberships {
     return found !== undefined && this.#workspaces.has(keyOf(found)) ? found : undefined;
   }
 
+  /** The project of a conversation, if it is this user's. */
+  projectOf(userId: string, conversationId: string): string | undefined {
+    const found = this.find(conversationId);
+    return found?.userId === userId ? found.workspaceId : undefined;
+  }
+
   conversationsOf({ userId, workspaceId }: Membership): string[] {
     const found = this.#rows.by('by_workspace', { prefix: [userId, workspaceId] });
     return Array.from(found, ({ key }) => key as string);

@@ -1,0 +1,120 @@
+// Documents: what lies in a workspace, to look at, to read, to rename and to delete. How it gets there: intake.ts, writing.ts.
+
+import type { Handlers } from '../../supervisor/actor.ts';
+import { mediaInUse, unusedAvatars } from './avatars.ts';
+import { isText } from './content-types.ts';
+import type { Desk } from './desk.ts';
+import { renamed } from './filename.ts';
+import { TEXT_PAGE_LENGTH_DEFAULT, type workspaces } from './protocol.ts';
+import { openBlobOf, rawOf } from './raw.ts';
+import { viewDocument, viewWorkspace } from './record.ts';
+import { documentRefusals } from './refusals.ts';
+import { readPage } from './stored-text.ts';
+import { notText } from './texts.ts';
+
+type DocumentMessages = Pick<
+  Handlers<typeof workspaces>,
+  | 'documents'
+  | 'document'
+  | 'rename'
+  | 'removeDocument'
+  | 'raw'
+  | 'reingest'
+  | 'pruneAvatars'
+  | 'manifest'
+  | 'findDocument'
+  | 'readText'
+  | 'media'
+>;
+
+export function documentHandlers(desk: Desk): DocumentMessages {
+  const { context, store, blobs, work, cleanSoon, workspaceOf, documentOf } = desk;
+  const { clock } = context;
+
+  const removeDocument = async (documentId: string): Promise<void> => {
+    await store.removeDocument(documentId, clock.nowMs());
+    work.wake();
+    cleanSoon();
+  };
+
+  return {
+    async documents({ user_id, workspace_id }) {
+      await workspaceOf(user_id, workspace_id);
+      const found = store.documentsOf(user_id, workspace_id);
+      return { documents: found.map(({ documentId, record }) => viewDocument(documentId, record)) };
+    },
+
+    document: (address) => ({ document: viewDocument(address.document_id, documentOf(address)) }),
+
+    async rename({ name, ...address }) {
+      const { filename } = documentOf(address);
+      const record = await store.rename(address.document_id, renamed(filename, name), clock.nowMs());
+      return { document: viewDocument(address.document_id, record) };
+    },
+
+    async removeDocument(address) {
+      documentOf(address);
+      await removeDocument(address.document_id);
+      return { status: 'deleted', document_id: address.document_id };
+    },
+
+    raw: ({ range, ...address }) => rawOf(blobs, () => documentOf(address), range),
+
+    async reingest(address) {
+      documentOf(address);
+      const { record, isStarted } = await store.reingest(address.document_id, clock.nowMs());
+      if (isStarted) work.wake();
+      return { document: viewDocument(address.document_id, record), is_started: isStarted };
+    },
+
+    async pruneAvatars({ user_id, workspace_id }) {
+      await workspaceOf(user_id, workspace_id);
+      const inUse = await mediaInUse(context, user_id);
+      const deleted = unusedAvatars(store.documentsOf(user_id, workspace_id), inUse);
+      for (const documentId of deleted) await removeDocument(documentId);
+      return { deleted, count: deleted.length };
+    },
+
+    async manifest({ user_id, workspace_id, limit }) {
+      const workspace = await workspaceOf(user_id, workspace_id);
+      const found = store.documentsOf(user_id, workspace_id, limit);
+      return {
+        workspace: viewWorkspace(workspace),
+        documents: found.map(({ documentId, record }) => viewDocument(documentId, record)),
+        total: workspace.documentCount,
+      };
+    },
+
+    findDocument: (address) => ({ document: viewDocument(address.document_id, documentOf(address)) }),
+
+    async readText({ offset = 0, limit = TEXT_PAGE_LENGTH_DEFAULT, ...address }) {
+      const { record, blob } = await openBlobOf(blobs, () => documentOf(address));
+      try {
+        if (!isText(record.contentType)) throw notText(record.filename);
+        const { text, totalChars } = await readPage(blob, offset, limit);
+        const end = offset + text.length;
+        return {
+          document: viewDocument(address.document_id, record),
+          text,
+          offset,
+          total_chars: totalChars,
+          next_offset: end < totalChars && text !== '' ? end : null,
+        };
+      } finally {
+        await blob.close();
+      }
+    },
+
+    async media({ bytes_max, ...address }) {
+      const { record, blob } = await openBlobOf(blobs, () => documentOf(address));
+      try {
+        if (blob.sizeBytes > bytes_max) throw documentRefusals.tooLarge(bytes_max);
+        const pieces: Uint8Array[] = [];
+        for await (const piece of blob.read()) pieces.push(piece);
+        return { document: viewDocument(address.document_id, record), bytes: Buffer.concat(pieces) };
+      } finally {
+        await blob.close();
+      }
+    },
+  };
+}
