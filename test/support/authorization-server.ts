@@ -16,6 +16,8 @@ export interface AuthorizationServerOptions {
   readonly registration?: boolean;
   /** How long access tokens hold; an hour when absent. */
   readonly accessTokenSeconds?: number;
+  /** Whoever is let in may renew it; true when absent. */
+  readonly refreshTokens?: boolean;
 }
 
 export interface AuthorizationServer {
@@ -34,6 +36,10 @@ export interface AuthorizationServer {
   /** As if the user had taken the consents back. */
   revokeGrants(): Promise<void>;
   forgetClients(): Promise<void>;
+  /** Answers 503 to everything for as long as it is true. */
+  isFailing: boolean;
+  /** Every token that it has given. */
+  readonly given: ReadonlySet<string>;
   close(): Promise<void>;
 }
 
@@ -43,6 +49,7 @@ export async function startAuthorizationServer(
   const asked: string[] = [];
   const grants = new Set<string>();
   const clients = new Set<string>();
+  const given = new Set<string>();
   let denies = false;
   let provider: Provider | null = null;
   const http = createServer((request, response) => {
@@ -58,8 +65,13 @@ export async function startAuthorizationServer(
   provider.on('grant.success', ({ oidc }) => asked.push(oidc.params?.['grant_type'] ?? '?'));
   provider.on('grant.error', ({ oidc }) => asked.push(`${oidc.params?.['grant_type'] ?? '?'}!`));
 
+  for (const kind of ['access_token', 'refresh_token']) {
+    provider.on(`${kind}.saved`, (token) => given.add((token as unknown as { readonly jti: string }).jti));
+  }
+
   async function answer(to: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (request.url?.startsWith('/interaction/')) await agree(to, request, response);
+    if (server.isFailing) response.writeHead(503).end();
+    else if (request.url?.startsWith('/interaction/')) await agree(to, request, response);
     else to.callback()(request, response);
   }
 
@@ -78,9 +90,11 @@ export async function startAuthorizationServer(
     return to.interactionFinished(request, response, result, { mergeWithLastSubmission: false });
   }
 
-  return {
+  const server: AuthorizationServer = {
     issuer,
     asked,
+    given,
+    isFailing: false,
     async consent(authorizationUrl, { deny = false } = {}) {
       denies = deny;
       return follow(authorizationUrl, issuer);
@@ -113,9 +127,14 @@ export async function startAuthorizationServer(
       await new Promise((resolve) => http.close(resolve));
     },
   };
+  return server;
 }
 
-function configuration({ registration = true, accessTokenSeconds = 3600 }: AuthorizationServerOptions) {
+function configuration({
+  registration = true,
+  accessTokenSeconds = 3600,
+  refreshTokens = true,
+}: AuthorizationServerOptions) {
   return {
     clients: [
       {
@@ -153,7 +172,7 @@ function configuration({ registration = true, accessTokenSeconds = 3600 }: Autho
     interactions: { url: (_context: unknown, { uid }: { readonly uid: string }) => `/interaction/${uid}` },
     findAccount: (_context: unknown, sub: string) => ({ accountId: sub, claims: () => ({ sub }) }),
     rotateRefreshToken: true,
-    issueRefreshToken: () => true,
+    issueRefreshToken: () => refreshTokens,
     cookies: { keys: ['for tests'] },
     ttl: {
       AuthorizationCode: 600,

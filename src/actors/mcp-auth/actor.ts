@@ -5,16 +5,17 @@
 import { loadKey } from '../../std/key-file.ts';
 import { sealer } from '../../std/sealing.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
-import type { Ref } from '../../supervisor/protocol.ts';
 import { MCP_THREAD } from '../mcp-sessions/protocol.ts';
 import { envoyActor } from './envoy.ts';
-import type { envoy } from './envoy-protocol.ts';
+import { type EnvoyDoor, envoy } from './envoy-protocol.ts';
 import { type AuthState, mcpAuth } from './protocol.ts';
 import { redirectUrl } from './redirect-url.ts';
 import { createServerAccount, type ServerAccount } from './server-account.ts';
 import { openCredentialsStore } from './store.ts';
 
 import '../services.ts';
+
+const ENVOY = 'envoy';
 
 export interface McpAuthArgs {
   /** Where the key that seals stored secrets is, or will be. */
@@ -38,7 +39,16 @@ export const mcpAuthActor = actor({
       ),
     );
     const accounts = new Map<string, ServerAccount>();
-    let sent: Ref<typeof envoy> | null = null;
+    let isSent = false;
+    const named = context.named(envoy);
+    const door: EnvoyDoor = {
+      async ask(name, message, options) {
+        if (!isSent) startEnvoy();
+        // It comes back under its name when its thread was lost; so long whoever needs it waits.
+        await context.childStarted(ENVOY);
+        return named.ask(name, message, options);
+      },
+    };
 
     return {
       async settleSignIn(arrival) {
@@ -57,7 +67,8 @@ export const mcpAuthActor = actor({
         return {};
       },
       consent: ({ server }) => accounts.get(server)?.signingIn.consent() ?? null,
-      signInEnded: ({ server, flow_id }) => accountOf(server).signingIn.ended(flow_id),
+      signInEnded: ({ server, flow_id }) =>
+        accounts.get(server)?.signingIn.ended(flow_id) ?? { outcome: 'cancelled', error: null },
       states: ({ servers }) =>
         Object.fromEntries(
           servers.map(({ server, url }): [string, AuthState] => [server, accountOf(server).state(url)]),
@@ -84,7 +95,7 @@ export const mcpAuthActor = actor({
         random: context.random,
         log: context.log,
         store,
-        envoy: envoyRef,
+        envoy: door,
         redirectUrl: () => redirectUrl({ override: args.redirectOverride, servedAt: args.servedAt() }),
         after: (delayMs, fire) => context.after(`sign-in:${server}`, delayMs, fire),
       });
@@ -92,9 +103,9 @@ export const mcpAuthActor = actor({
       return account;
     }
 
-    function envoyRef(): Ref<typeof envoy> {
-      sent ??= context.spawn(envoyActor, undefined, { id: 'envoy', placement: { thread: MCP_THREAD } });
-      return sent;
+    function startEnvoy(): void {
+      context.spawn(envoyActor, undefined, { id: ENVOY, name: true, placement: { thread: MCP_THREAD } });
+      isSent = true;
     }
   },
 });

@@ -2,7 +2,7 @@
 
 import type { AuthorizationServerMetadata } from '@modelcontextprotocol/client';
 import { declareFaults } from '../../std/errors.ts';
-import { call, protocol } from '../../supervisor/protocol.ts';
+import { call, protocol, type Ref } from '../../supervisor/protocol.ts';
 import type { Client, Registration } from './credentials.ts';
 
 /** The messages are sentences of ours, for the user. */
@@ -56,7 +56,7 @@ export const envoy = protocol('mcp-envoy', {
     faults: envoyFaults,
   }),
   /** The page to open, and what proves later that we had it opened. */
-  ask: call<
+  page: call<
     AtServer & {
       readonly client: Client;
       readonly redirectUrl: string;
@@ -80,3 +80,6 @@ export const envoy = protocol('mcp-envoy', {
     faults: envoyFaults,
   }),
 });
+
+/** All that its askers need of it. */
+export type EnvoyDoor = Pick<Ref<typeof envoy>, 'ask'>;

@@ -11,8 +11,6 @@ import { faultOf } from './envoy-failures.ts';
 import { type Discovery, envoy, envoyFaults, type GrantedTokens } from './envoy-protocol.ts';
 import { type Fetch, isConfidential, openGuardedFetch } from './guarded-fetch.ts';
 
-type Sdk = typeof import('@modelcontextprotocol/client');
-
 const CLIENT_NAME = 'Troupe';
 /** The first that both sides can: without a secret there is none to keep, and PKCE proves who asks. */
 const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post'];
@@ -21,23 +19,30 @@ export const envoyActor = actor({
   module: import.meta.url,
   exportName: 'envoyActor',
   protocol: envoy,
-  setup(context: ActorContext<typeof envoy>) {
+  async setup(context: ActorContext<typeof envoy>) {
+    // Loaded when somebody signs in, not with the service.
+    const sdk = await import('@modelcontextprotocol/client');
     const guarded = openGuardedFetch(context.clock);
     context.onStop(() => guarded.close());
 
     return {
       discover: ({ url, resourceMetadata }, { signal }) =>
-        told(async (sdk) =>
-          discovered(sdk, { url, resourceMetadata, fetch: await fetchBeside(url, signal) }),
-        ),
+        told(async () => {
+          if (!isConfidential(new URL(url))) {
+            throw envoyFaults.authorization_invalid(
+              'A server that wants a sign-in has to be asked over https.',
+            );
+          }
+          return discovered(sdk, { url, resourceMetadata, fetch: await fetchBeside(url, signal) });
+        }),
 
       lookUp: ({ url, authorizationServer, resource }, { signal }) =>
-        told(async (sdk) =>
+        told(async () =>
           lookedUp(sdk, { authorizationServer, resource, fetch: await fetchBeside(url, signal) }),
         ),
 
       register: ({ url, discovery, redirectUrl, scope }, { signal }) =>
-        told(async (sdk) => {
+        told(async () => {
           const order = {
             ...registering(discovery),
             clientMetadata: clientMetadata(discovery, redirectUrl),
@@ -61,8 +66,8 @@ export const envoyActor = actor({
           };
         }),
 
-      ask: ({ url, discovery, client, redirectUrl, state, scope }) =>
-        told(async (sdk) => {
+      page: ({ url, discovery, client, redirectUrl, state, scope }) =>
+        told(async () => {
           const begun = await sdk.startAuthorization(discovery.authorizationServer, {
             ...known(discovery),
             clientInformation: informationOf(client),
@@ -75,7 +80,7 @@ export const envoyActor = actor({
         }),
 
       exchange: ({ url, discovery, client, redirectUrl, code, iss, verifier }, { signal }) =>
-        told(async (sdk) => {
+        told(async () => {
           const tokens = await sdk.exchangeAuthorization(discovery.authorizationServer, {
             ...known(discovery),
             clientInformation: informationOf(client),
@@ -89,7 +94,7 @@ export const envoyActor = actor({
         }),
 
       refresh: ({ url, discovery, client, refreshToken }, { signal }) =>
-        told(async (sdk) => {
+        told(async () => {
           const tokens = await sdk.refreshAuthorization(discovery.authorizationServer, {
             ...known(discovery),
             clientInformation: informationOf(client),
@@ -106,11 +111,9 @@ export const envoyActor = actor({
     }
 
     /** V2. */
-    async function told<T>(step: (sdk: Sdk) => Promise<T>): Promise<T> {
-      // Loaded when somebody signs in, not with the service.
-      const sdk = await import('@modelcontextprotocol/client');
+    async function told<T>(step: () => Promise<T>): Promise<T> {
       try {
-        return await step(sdk);
+        return await step();
       } catch (error) {
         throw isFault(error) ? error : faultOf(sdk, error);
       }

@@ -4,7 +4,7 @@ import { type Fault, isFault } from '../../std/errors.ts';
 import { mcpAuthFaults } from './protocol.ts';
 
 /** One step at an authorization server: a few requests, each with a deadline of its own. */
-export const STEP_MS_MAX = 20_000;
+export const STEP_MS_MAX = 25_000;
 
 /** Nobody said no: the same may work later. */
 export function isPassing(failure: unknown): failure is Fault {

@@ -10,7 +10,7 @@ import type { Clock } from '../../std/clock.ts';
 
 const CONNECT_TIMEOUT_MS = 4_000;
 /** Of one request, its body included. */
-const ANSWER_MS_MAX = 6_000;
+const ANSWER_MS_MAX = 10_000;
 const CONNECTIONS_MAX = 4;
 const IDLE_MS = 4_000;
 /** Metadata and tokens are a few kilobytes. */

@@ -22,7 +22,7 @@ export const mcpAuthFaults = declareFaults({
 /** How long a sign-in waits for its callback. */
 export const SIGN_IN_MS_MAX = 10 * 60 * 1000;
 /** The longest that `accessToken` and `challenged` take: a deadline for those who ask. */
-export const AUTHORIZATION_MS_MAX = 25_000;
+export const AUTHORIZATION_MS_MAX = 60_000;
 
 /** A remote server as it is configured, variables resolved. */
 export interface OAuthAccount {

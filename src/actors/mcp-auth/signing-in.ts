@@ -149,18 +149,14 @@ export function createSigningIn(server: string, keeper: TokenKeeper, services: S
       );
     }
     const { url } = account;
-    const discovery = await envoy().ask(
-      'discover',
-      { url, resourceMetadata: wish.resourceMetadata },
-      DEADLINE,
-    );
+    const discovery = await envoy.ask('discover', { url, resourceMetadata: wish.resourceMetadata }, DEADLINE);
     const place = { url, discovery, redirectUrl, scope: scopeToAskFor(discovery, wish.scope) };
     const own = operatorsClient(account);
     const registration =
-      own === null ? (known(place) ?? (await envoy().ask('register', place, DEADLINE))) : null;
+      own === null ? (known(place) ?? (await envoy.ask('register', place, DEADLINE))) : null;
     const client = own ?? (registration as Client);
     const state = newState(random);
-    const asked = await envoy().ask('ask', { ...place, client, state }, DEADLINE);
+    const asked = await envoy.ask('page', { ...place, client, state }, DEADLINE);
     const begunAtMs = clock.monotonicMs();
     return {
       ...place,
@@ -195,7 +191,7 @@ export function createSigningIn(server: string, keeper: TokenKeeper, services: S
 
   async function exchange(claimed: SignIn, code: string, iss: string | null): Promise<Settlement> {
     const since = keeper.epoch;
-    const granted = await envoy().ask('exchange', { ...claimed, code, iss }, DEADLINE);
+    const granted = await envoy.ask('exchange', { ...claimed, code, iss }, DEADLINE);
     if (!isCurrent(claimed)) return 'unknown';
     inPhase(claimed, 'storing');
     const { url, registration, discovery, scope, client } = claimed;

@@ -7,7 +7,6 @@
 import type { Clock } from '../../std/clock.ts';
 import { isFault } from '../../std/errors.ts';
 import type { Log } from '../../std/log.ts';
-import type { Ref } from '../../supervisor/protocol.ts';
 import {
   type Client,
   type Credentials,
@@ -17,7 +16,7 @@ import {
   type Tokens,
   tokensFrom,
 } from './credentials.ts';
-import type { envoy, GrantedTokens } from './envoy-protocol.ts';
+import type { EnvoyDoor, GrantedTokens } from './envoy-protocol.ts';
 import { isPassing, STEP_MS_MAX } from './failures.ts';
 import { mcpAuthFaults, type OAuthAccount } from './protocol.ts';
 import type { CredentialsStore } from './store.ts';
@@ -44,7 +43,7 @@ export interface KeeperServices {
   readonly log: Log;
   readonly store: CredentialsStore;
   /** Started when it is first asked for. */
-  readonly envoy: () => Ref<typeof envoy>;
+  readonly envoy: EnvoyDoor;
 }
 
 export function createTokenKeeper(server: string, { clock, log, store, envoy }: KeeperServices): TokenKeeper {
@@ -130,8 +129,8 @@ export function createTokenKeeper(server: string, { clock, log, store, envoy }: 
     refreshToken: string,
   ): Promise<GrantedTokens> {
     const deadline = { deadlineMs: STEP_MS_MAX };
-    const discovery = await envoy().ask('lookUp', { url, authorizationServer, resource }, deadline);
-    return envoy().ask('refresh', { url, discovery, client, refreshToken }, deadline);
+    const discovery = await envoy.ask('lookUp', { url, authorizationServer, resource }, deadline);
+    return envoy.ask('refresh', { url, discovery, client, refreshToken }, deadline);
   }
 
   async function discard(held: Credentials, since: number, reason: string): Promise<null> {

@@ -6,7 +6,7 @@ import { resultPage } from '../result-page.ts';
 import { bindPage } from '../route.ts';
 
 /** The code is exchanged meanwhile, at somebody else's pace. */
-const EXCHANGE = { deadlineMs: 25_000 };
+const EXCHANGE = { deadlineMs: 30_000 };
 
 type Outcome = ReplyFrom<typeof mcpAuth, 'settleSignIn'>['outcome'];
 

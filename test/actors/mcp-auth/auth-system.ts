@@ -1,11 +1,12 @@
-// mcp-auth on a real system, with its envoy on a thread of its own and real storage; and sessions of the SDK that it lets in.
-// The thread takes its time to start: one for a file, `const system = await openAuthSystem()` and `afterAll(() => system.close())`.
-// Servers do not notice each other: each has the name that follows from its URL.
+// mcp-auth on a real system and real storage, and sessions of the SDK that it lets in. One for a file: `const system = await
+// openAuthSystem()` and `afterAll(() => system.close())`. Servers do not notice each other: each has the name that follows from
+// its URL. With `threads` the envoy lives on one of its own, as it does in the service; that takes its time to start.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { vi } from 'vitest';
 import { mcpAuthActor } from '../../../src/actors/mcp-auth/actor.ts';
 import {
   type AuthState,
@@ -15,15 +16,19 @@ import {
   type OAuthAccount,
 } from '../../../src/actors/mcp-auth/protocol.ts';
 import { signedIn } from '../../../src/actors/mcp-sessions/oauth-provider.ts';
-import type { McpAuth } from '../../../src/actors/mcp-sessions/protocol.ts';
+import { MCP_THREAD, type McpAuth } from '../../../src/actors/mcp-sessions/protocol.ts';
 import { type Clock, systemClock } from '../../../src/std/clock.ts';
 import { openStorage } from '../../../src/storage/storage.ts';
 import type { ActorContext } from '../../../src/supervisor/actor.ts';
 import { child } from '../../../src/supervisor/children.ts';
 import type { Ref } from '../../../src/supervisor/protocol.ts';
 import { createActorSystem } from '../../../src/supervisor/system.ts';
+import { eventually } from '../../support/eventually.ts';
 import type { OAuthMcpServer } from '../../support/oauth-mcp-server.ts';
 
+/** For machines that are busy with other things. */
+const PATIENT = { deadlineMs: 90_000 };
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
 const SERVED_AT = 'http://127.0.0.1:12319';
 
 export const nameOf = (url: string): string => `server-${new URL(url).port}`;
@@ -32,11 +37,12 @@ export interface AuthSystemOptions {
   readonly clock?: Clock;
   readonly redirectOverride?: string;
   readonly servedAt?: string | null;
+  readonly threads?: boolean;
 }
 
 export interface AuthSystem {
   readonly directory: string;
-  readonly auth: Ref<typeof mcpAuth>;
+  readonly auth: Pick<Ref<typeof mcpAuth>, 'ask'>;
   /** A session with the server, connected; or the consent that it takes. */
   connect(
     url: string,
@@ -47,6 +53,8 @@ export interface AuthSystem {
   /** The browser comes back. */
   comeBack(to: URL): Promise<string>;
   state(url: string, server?: string): Promise<AuthState>;
+  /** Kills the thread of the envoy; resolves when another has taken its place. */
+  loseEnvoy(): Promise<void>;
   /** Stops everything and starts it again on the same folder. */
   restart(options?: AuthSystemOptions): Promise<AuthSystem>;
   close(): Promise<void>;
@@ -67,7 +75,7 @@ async function openIn(directory: string, options: AuthSystemOptions): Promise<Au
   const system = await createActorSystem({
     clock,
     services: { storage, version: '0.0.0' },
-    threads: { spare: false },
+    ...(options.threads ? { threads: { spare: false } } : {}),
     children: [
       child(
         mcpAuthActor,
@@ -85,10 +93,14 @@ async function openIn(directory: string, options: AuthSystemOptions): Promise<Au
     await system.stop();
     await storage.close();
   };
-  const auth = system.named(mcpAuth);
-  const context = {
-    ask: (protocol, name, message, askOptions) => system.named(protocol).ask(name, message, askOptions),
-  } as Pick<ActorContext, 'ask'>;
+  const named = system.named(mcpAuth);
+  const ask: typeof named.ask = (name, message, asking) =>
+    named.ask(name, message, { ...PATIENT, ...asking });
+  const auth = { ask };
+  const context = { ask: (_protocol, name, message) => ask(name as never, message as never) } as Pick<
+    ActorContext,
+    'ask'
+  >;
 
   const opened: AuthSystem = {
     directory,
@@ -126,6 +138,13 @@ async function openIn(directory: string, options: AuthSystemOptions): Promise<Au
 
     async state(url, server = nameOf(url)) {
       return (await auth.ask('states', { servers: [{ server, url }] }))[server] as AuthState;
+    },
+
+    async loseEnvoy() {
+      const envoyThread = () => system.threads().find(({ name }) => name === MCP_THREAD)?.thread;
+      const lost = envoyThread();
+      await system.terminateThread(lost as number);
+      await eventually(() => [undefined, lost].includes(envoyThread())).toBe(false);
     },
 
     async restart(changed = options) {
