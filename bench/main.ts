@@ -13,6 +13,7 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Benc
   recovery: async (args) => (await import('./recovery.ts')).benchRecovery(args),
   runs: async () => (await import('./runs.ts')).benchRuns(),
   usage: async (args) => (await import('./usage.ts')).benchUsage(args),
+  vectors: async (args) => (await import('./vectors.ts')).benchVectors(args),
 };
 
 const name = process.argv[2] ?? '';

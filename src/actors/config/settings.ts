@@ -18,6 +18,7 @@ import { searchSettings } from './declarations/search.ts';
 import { teamSettings } from './declarations/teams.ts';
 import { thinkingSettings } from './declarations/thinking.ts';
 import { turnSettings } from './declarations/turns.ts';
+import { vectorSettings } from './declarations/vectors.ts';
 import { workspaceSettings } from './declarations/workspaces.ts';
 import type { RoleMembership, Setting } from './setting.ts';
 
@@ -36,6 +37,7 @@ export const settings = {
   ...memorySettings,
   ...mcpServerSettings,
   ...embeddingSettings,
+  ...vectorSettings,
   ...workspaceSettings,
 } satisfies Readonly<Record<string, Setting>>;
 

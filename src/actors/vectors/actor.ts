@@ -1,8 +1,12 @@
 // Vectors actor: the door on the edge thread. It checks, and passes on to the thread of the indexes, which starts with the first
 // message. Promises V1 to V5 stand in protocol.ts.
 
+import { isFault } from '../../std/errors.ts';
+import type { Static } from '../../std/schema.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import type { Ref } from '../../supervisor/protocol.ts';
+import { config } from '../config/protocol.ts';
+import { embeddings } from '../embeddings/protocol.ts';
 import {
   checkCollection,
   checkedPassage,
@@ -14,6 +18,7 @@ import {
 import { passageIndexActor } from './passage-index.ts';
 import {
   HITS_MAX,
+  type MadeVector,
   PASSAGES_MAX,
   passageIndex,
   QUERY_TEXT_LENGTH_MAX,
@@ -21,11 +26,17 @@ import {
   vectorFaults,
   vectors,
 } from './protocol.ts';
+import { ReEmbedding } from './re-embedding.ts';
 
 import '../services.ts';
 
 const THREAD = 'vectors';
-const MEMORY_BYTES_MAX = 1024 ** 3;
+const BYTES_PER_MB = 1024 * 1024;
+/** A model that is slower has the words answer alone. */
+const QUERY_EMBEDDING_MS = 5_000;
+/** What others filed without a vector is looked for so often. */
+const LOOK_EVERY_MS = 15_000;
+const FOLLOW_RETRY_MS = 1_000;
 /** 20,000 passages take their time on a slow disk. */
 const WRITE_DEADLINE_MS = 120_000;
 
@@ -36,24 +47,58 @@ export const vectorsActor = actor({
   setup(context: ActorContext<typeof vectors>) {
     const { storage } = context.services;
     let started: Promise<void> | undefined;
+    const reEmbedding = new ReEmbedding(context);
+    context.exposeState(() => ({ isIndexStarted: started !== undefined, reEmbedding: reEmbedding.state() }));
 
     /** Starts it the first time. By its name, which its successor bears after a crash. */
     const index = async (): Promise<Ref<typeof passageIndex>> => {
-      if (started === undefined) {
-        context.spawn(
-          passageIndexActor,
-          { memoryBytesMax: MEMORY_BYTES_MAX },
-          {
-            id: 'index',
-            name: true,
-            restart: 'permanent',
-            placement: { thread: THREAD },
-          },
-        );
-        started = context.childStarted('index');
-      }
+      started ??= startIndex().catch((error: unknown) => {
+        started = undefined;
+        throw error;
+      });
       await started;
       return context.named(passageIndex);
+    };
+    const startIndex = async (): Promise<void> => {
+      const settings = await context.ask(config, 'settings', {});
+      context.spawn(
+        passageIndexActor,
+        { memoryBytesMax: settings['vectors.memory_mb'] * BYTES_PER_MB },
+        { id: 'index', name: true, restart: 'permanent', placement: { thread: THREAD } },
+      );
+      await context.childStarted('index');
+    };
+
+    const followEngines = async (): Promise<void> => {
+      while (!context.signal.aborted) {
+        try {
+          for await (const status of context.stream(embeddings, 'engines', {})) reEmbedding.follow(status);
+        } catch (error) {
+          if (!isFault(error)) throw error;
+        }
+        await new Promise<void>((resolve) => void context.after('follow', FOLLOW_RETRY_MS, resolve));
+      }
+    };
+    context.background(followEngines());
+    context.every('look', LOOK_EVERY_MS, () => reEmbedding.look());
+
+    /** The vector of a question; in words, why there is none. */
+    const embedded = async (
+      text: string,
+      signal: AbortSignal,
+    ): Promise<Static<typeof MadeVector> | string> => {
+      try {
+        const { vectors: made, engine } = await context.ask(
+          embeddings,
+          'embed',
+          { texts: [text], kind: 'query', priority: 'interactive' },
+          { signal, deadlineMs: QUERY_EMBEDDING_MS },
+        );
+        return { engine, vector: made[0] as Float32Array };
+      } catch (error) {
+        if (!isFault(error) || signal.aborted) throw error;
+        return error.message;
+      }
     };
 
     return {
@@ -61,6 +106,7 @@ export const vectorsActor = actor({
         checkCollection(collection);
         const order = { collection, passages: checkedPassages(passages) };
         await (await index()).ask('put', order, { signal, deadlineMs: WRITE_DEADLINE_MS });
+        reEmbedding.look();
         return {};
       },
       async replace({ collection, prefix, passages }, { signal }) {
@@ -69,7 +115,9 @@ export const vectorsActor = actor({
         const order = { collection, prefix, passages: checkedPassages(passages) };
         if (passages.some(({ id }) => !id.startsWith(prefix)))
           throw vectorFaults.vectors_invalid('the id of a replacement begins with the prefix');
-        return (await index()).ask('put', order, { signal, deadlineMs: WRITE_DEADLINE_MS });
+        const replaced = await (await index()).ask('put', order, { signal, deadlineMs: WRITE_DEADLINE_MS });
+        reEmbedding.look();
+        return replaced;
       },
       async delete({ collection, ids, prefix, owner }, { signal }) {
         checkCollection(collection);
@@ -91,32 +139,34 @@ export const vectorsActor = actor({
       },
       async hybrid({ text, embedding, words_weight, meaning_weight, rank_constant, ...query }, { signal }) {
         const checked = checkedQuery(query);
-        const embeddings = embedding === undefined ? [] : [checkedVector(embedding)];
-        const engines = new Set(
-          checked.collections.flatMap((name) => storage.passages(name).engines()).map(({ engine }) => engine),
-        );
-        const asked = embeddings.filter(({ engine }) => engines.has(engine));
-        const hits = await (await index()).ask(
-          'hybrid',
-          {
-            ...checked,
-            text: text.slice(0, QUERY_TEXT_LENGTH_MAX),
-            embeddings: asked,
-            wordsWeight: words_weight ?? 1,
-            meaningWeight: meaning_weight ?? 1,
-            rankConstant: rank_constant ?? RANK_CONSTANT_DEFAULT,
-          },
-          { signal },
-        );
-        if (asked.length > 0) return { hits, by: 'words_and_meaning', note: null };
-        return { hits, by: 'words', note: engines.size === 0 ? NO_VECTORS : NO_ENGINE };
+        const question = text.slice(0, QUERY_TEXT_LENGTH_MAX).toWellFormed();
+        const made = checked.collections.flatMap((name) => storage.passages(name).engines());
+        let note: string | null = null;
+        let asked = embedding === undefined ? undefined : checkedVector(embedding);
+        if (made.length === 0 || question.trim() === '') note = NO_VECTORS;
+        else if (asked === undefined) {
+          const answer = await embedded(question, signal);
+          if (typeof answer === 'string') note = answer;
+          else asked = answer;
+        }
+        // Vectors of another engine say nothing beside this one.
+        if (note === null && !made.some(({ engine }) => engine === asked?.engine)) note = NO_VECTORS;
+        const order = {
+          ...checked,
+          text: question,
+          embedding: note === null && asked !== undefined ? asked : null,
+          wordsWeight: words_weight ?? 1,
+          meaningWeight: meaning_weight ?? 1,
+          rankConstant: rank_constant ?? RANK_CONSTANT_DEFAULT,
+        };
+        const hits = await (await index()).ask('hybrid', order, { signal });
+        return { hits, by: note === null ? 'words_and_meaning' : 'words', note };
       },
     };
   },
 });
 
 const NO_VECTORS = 'nothing has been embedded yet';
-const NO_ENGINE = 'there is no vector to ask with';
 
 type Query = Parameters<typeof checkFilter>[0] & {
   readonly collections: readonly string[];

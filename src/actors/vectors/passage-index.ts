@@ -167,7 +167,7 @@ export const passageIndexActor = actor({
         return { removed };
       },
       search: ({ engine, vector, ...query }) => hitsOf(nearest(query, engine, vector, query.k)),
-      hybrid({ text, embeddings, wordsWeight, meaningWeight, rankConstant, ...query }) {
+      hybrid({ text, embedding, wordsWeight, meaningWeight, rankConstant, ...query }) {
         const limit = Math.max(OVERFETCH * query.k, OVERFETCH_MIN);
         const byKey = new Map<string, Found>();
         const keysOf = (found: readonly Found[]): string[] =>
@@ -184,7 +184,7 @@ export const passageIndexActor = actor({
           ),
           weight: wordsWeight,
         }));
-        const meaning = embeddings.map(({ engine, vector }) => ({
+        const meaning = [embedding ?? []].flat().map(({ engine, vector }) => ({
           keys: keysOf(nearest(query, engine, vector, limit)),
           weight: meaningWeight,
         }));

@@ -157,8 +157,8 @@ export interface PassageQuery {
 
 export interface HybridQuery extends PassageQuery {
   readonly text: string;
-  /** One of each engine that serves one of the collections. */
-  readonly embeddings: readonly Static<typeof MadeVector>[];
+  /** Null: by the words alone. */
+  readonly embedding: Static<typeof MadeVector> | null;
   readonly wordsWeight: number;
   readonly meaningWeight: number;
   readonly rankConstant: number;
