@@ -107,6 +107,7 @@ module.exports = {
       ['undici', 'eventsource-parser'],
       '^src/(actors/(providers|aggregator|embeddings|mcp|mcp-auth|mcp-sessions)|egress)/',
     ),
+    fence('documents', ['unpdf', 'htmlparser2', 'chardet'], '^src/actors/ingestion/'),
     fence('models', ['onnxruntime-node', '@huggingface/tokenizers'], '^src/actors/embeddings/'),
     fence('processes', ['child_process'], '^src/actors/mcp-sessions/'),
     fence('http', ['fastify', '@fastify'], '^src/http/'),

@@ -9,6 +9,9 @@
 //   │  └─ 1, 2 … (embedders)                 a thread of their own each, temporary: while there is work
 //   ├─ mcp                                                                      edge thread, permanent
 //   │  └─ <server> …       thread mcp, temporary: started with the first of them, started again by mcp
+//   ├─ ingestion                                                                edge thread, permanent
+//   │  └─ indexing-1 > parser-1, parser-2 …, completions
+//   │                                        all but the last a thread of their own, temporary: while there is work
 //   └─ chat (rest_for_one: a new directory wants new hosts)
 //      ├─ runs                                                                 edge thread, permanent
 //      ├─ run-hosts (one_for_one)
@@ -34,6 +37,7 @@ import { configActor } from './config/actor.ts';
 import type { OperatorSettings } from './config/operator-file.ts';
 import { conversationsActor } from './conversations/actor.ts';
 import { embeddingsActor } from './embeddings/actor.ts';
+import { ingestionActor } from './ingestion/actor.ts';
 import { jobsActor } from './jobs/actor.ts';
 import { mcpActor } from './mcp/actor.ts';
 import { mcpAuthActor } from './mcp-auth/actor.ts';
@@ -113,6 +117,7 @@ export function troupeTree({
     child(usageActor, undefined, { id: 'usage', name: true }),
     child(embeddingsActor, { modelsFolder }, { id: 'embeddings', name: true }),
     child(vectorsActor, undefined, { id: 'vectors', name: true }),
+    child(ingestionActor, { completions: completionsModule() }, { id: 'ingestion', name: true }),
     child(serviceActor, undefined, { id: 'service', name: true }),
     child(runtimeActor, undefined, { id: 'runtime', name: true }),
     supervise(
@@ -145,10 +150,9 @@ function runHostNames(count: number): readonly string[] {
 
 /** One on each run-host thread, and each call where the fewest are. */
 function directCompletionsChild(runHosts: number): ChildSpec {
-  const { module, exportName } = completionsActor;
   const pool = router(
     directCompletionsActor,
-    { completions: { module, exportName } },
+    { completions: completionsModule() },
     {
       strategy: 'least_loaded',
       routees: runHosts,
@@ -160,12 +164,17 @@ function directCompletionsChild(runHosts: number): ChildSpec {
 }
 
 function runHostChild(name: string): ChildSpec {
-  const { module, exportName } = completionsActor;
   return child(
     runHostActor,
-    { name, completions: { module, exportName } },
+    { name, completions: completionsModule() },
     { id: name, placement: { thread: name }, shutdownMs: HOST_SHUTDOWN_MS },
   );
+}
+
+/** How an actor on another thread finds the model client. */
+function completionsModule(): { readonly module: string; readonly exportName: string } {
+  const { module, exportName } = completionsActor;
+  return { module, exportName };
 }
 
 /** What a run-host thread loads before it is ready. */

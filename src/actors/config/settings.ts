@@ -6,6 +6,7 @@
 import type { Static } from '../../std/schema.ts';
 import { contextSettings } from './declarations/context.ts';
 import { embeddingSettings } from './declarations/embeddings.ts';
+import { ingestionSettings } from './declarations/ingestion.ts';
 import { mcpSettings } from './declarations/mcp.ts';
 import { mcpServerSettings } from './declarations/mcp-server.ts';
 import { mcpToolSettings } from './declarations/mcp-tools.ts';
@@ -39,6 +40,7 @@ export const settings = {
   ...embeddingSettings,
   ...vectorSettings,
   ...workspaceSettings,
+  ...ingestionSettings,
 } satisfies Readonly<Record<string, Setting>>;
 
 export type SettingKey = keyof typeof settings;

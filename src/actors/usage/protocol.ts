@@ -30,6 +30,8 @@ export const USAGE_SOURCES = [
   'chat_tts',
   'image',
   'search',
+  /** Tags and summaries of documents. */
+  'documents',
 ] as const;
 export type UsageSource = (typeof USAGE_SOURCES)[number];
 

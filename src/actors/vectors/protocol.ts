@@ -18,7 +18,7 @@ export const vectorFaults = declareFaults({
   vectors_not_saved: 'unavailable',
 });
 
-/** The chunks of projects' documents: id `<document>#<n>`, owned by the workspace. */
+/** The chunks of projects' documents: id `<document>#<revision>.<n>`, owned by the user's workspace. */
 export const DOCUMENTS = 'documents';
 
 export const COLLECTION_LENGTH_MAX = 64;
