@@ -2,9 +2,11 @@
 // G1 An entry that makes no sense, or bears a name that came before, is left out; the others stand.
 // G2 Pages, entries, names, descriptions and schemas have bounds, and so has the whole. What does not fit is left out, and
 //    `…_discovery_error` says so.
+// G3 Some servers shake hands with anybody, and ask who it is when it comes to their lists: that is no empty list.
 
 import type { Client } from '@modelcontextprotocol/client';
 import { errorText } from '../../std/errors.ts';
+import { isSignInRequired } from './failures.ts';
 import type { McpCatalogue, McpPrompt, McpResource, McpResourceTemplate, McpTool } from './protocol.ts';
 import { ANYTHING, isMembers, jsonChars, listOf, type Members, textOf } from './untrusted.ts';
 
@@ -114,7 +116,7 @@ interface Listed<Entry> {
   readonly error: string | null;
 }
 
-/** G1, G2. Rejects only when the signal is aborted. */
+/** G1, G2. Rejects only when the signal is aborted, or somebody has to sign in first (G3). */
 async function list<Entry>(
   client: Client,
   method: string,
@@ -134,7 +136,7 @@ async function list<Entry>(
     try {
       result = await client.request({ method, params }, ANYTHING, { timeout: timeoutMs, signal });
     } catch (error) {
-      if (signal.aborted) throw error;
+      if (signal.aborted || isSignInRequired(error)) throw error;
       return incomplete(errorText(error).slice(0, DESCRIPTION_CHARS_MAX));
     }
     for (const value of listOf(result, member)) {
