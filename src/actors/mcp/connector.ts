@@ -3,6 +3,7 @@
 // C2 Where somebody has to sign in, the answer is the page to do that on. The connect goes on behind it: when the sign-in has
 //    succeeded the session is asked once more, and only that counts as success.
 // C3 The answer never waits longer than the server's own patience, and for a sign-in no longer than SIGN_IN_WAIT_MS.
+// C4 A server that has let its user in may want a wider consent for one of its tools. Who connects it then is led to that.
 
 import type { EgressPolicy } from '../../egress/guard.ts';
 import { errorText, isFault } from '../../std/errors.ts';
@@ -30,6 +31,8 @@ export interface ConnectorOptions {
 /** A session answers within the server's patience; this is for its way here, and for the start of its thread. */
 const ANSWER_GRACE_MS = 10_000;
 const SIGN_IN_GRACE_MS = 5_000;
+/** States of a session that has been up. */
+const LET_IN: ReadonlySet<string | undefined> = new Set(['connected', 'reconnecting', 'idle']);
 
 export class Connector {
   readonly #context: ActorContext;
@@ -49,7 +52,12 @@ export class Connector {
   /** By hand: what went wrong before does not count. */
   connect(name: string, config: ServerConfig): Promise<ConnectAnswer> {
     return failedAsAnswer(async () => {
-      if (usesSignIn(config)) await this.#context.ask(mcpAuth, 'newAttempt', { server: name });
+      if (!usesSignIn(config)) return this.#attempt(name, config);
+      if (LET_IN.has(this.#options.sessions.get(name)?.state.kind)) {
+        const wider = await this.#pendingConsent(name, config); // C4
+        if (wider !== null) return wider;
+      }
+      await this.#context.ask(mcpAuth, 'newAttempt', { server: name });
       return this.#attempt(name, config);
     });
   }
@@ -103,8 +111,13 @@ export class Connector {
 
   /** C2. */
   async #consentOf(name: string, config: ServerConfig): Promise<ConnectAnswer> {
+    const consent = await this.#pendingConsent(name, config);
+    return consent ?? { kind: 'failed', error: 'a sign-in is needed, and none is under way' };
+  }
+
+  async #pendingConsent(name: string, config: ServerConfig): Promise<ConnectAnswer | null> {
     const consent = await this.#context.ask(mcpAuth, 'consent', { server: name });
-    if (consent === null) return { kind: 'failed', error: 'a sign-in is needed, and none is under way' };
+    if (consent === null) return null;
     this.#context.background(this.#afterSignIn(name, config, consent.flow_id));
     return { kind: 'auth_required', authorizationUrl: consent.authorization_url };
   }
