@@ -120,6 +120,11 @@ export function startAppender(directory: string, journals: number): StorageProce
   return startScript(new URL('./storage-appender-process.ts', import.meta.url), directory, String(journals));
 }
 
+/** A process that files vectors for good, keeps snapshots of their index and prints how many are acknowledged. */
+export function startVectorFiler(directory: string): StorageProcess {
+  return startScript(new URL('./vector-filer-process.ts', import.meta.url), directory);
+}
+
 function startScript(script: URL, ...parameters: readonly string[]): StorageProcess {
   const path = fileURLToPath(script);
   return processOf(spawn(process.execPath, [path, ...parameters], { stdio: ['ignore', 'pipe', 'inherit'] }));
