@@ -37,14 +37,28 @@ export interface VectorsOptions {
 }
 
 export async function openVectors(options: VectorsOptions = {}): Promise<VectorsSystem> {
+  const { close, ...opened } = await startVectors(options);
+  onTestFinished(close);
+  return opened;
+}
+
+/** For the tests of a whole file; whoever starts it closes it. */
+export async function startVectors(
+  options: VectorsOptions = {},
+): Promise<VectorsSystem & { close(): Promise<void> }> {
   const folder = await openTemporaryStorage();
-  onTestFinished(() => folder.close());
-  return openOn(folder, options);
+  const stops: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const stop of stops) await stop();
+    await folder.close();
+  };
+  return { ...(await openOn(folder, options, stops)), close };
 }
 
 async function openOn(
   folder: Awaited<ReturnType<typeof openTemporaryStorage>>,
   options: VectorsOptions,
+  stops: (() => Promise<void>)[],
 ): Promise<VectorsSystem> {
   const { directory, storage } = folder;
   const embedder = options.embedder === undefined ? {} : { embedder: options.embedder };
@@ -77,7 +91,7 @@ async function openOn(
       child(vectorsActor, undefined, { id: 'vectors', name: true }),
     ],
   });
-  onTestFinished(() => system.stop());
+  stops.push(() => system.stop());
   return {
     directory,
     storage,
@@ -94,7 +108,7 @@ async function openOn(
     },
     async restart() {
       await system.stop();
-      return openOn(folder, options);
+      return openOn(folder, options, stops);
     },
   };
 }

@@ -140,7 +140,9 @@ export const vectorsActor = actor({
       async hybrid({ text, embedding, words_weight, meaning_weight, rank_constant, ...query }, { signal }) {
         const checked = checkedQuery(query);
         const question = text.slice(0, QUERY_TEXT_LENGTH_MAX).toWellFormed();
-        const made = checked.collections.flatMap((name) => storage.passages(name).engines());
+        const made = checked.collections
+          .flatMap((name) => storage.passages(name).engines())
+          .filter(({ count }) => count > 0);
         let note: string | null = null;
         let asked = embedding === undefined ? undefined : checkedVector(embedding);
         if (made.length === 0 || question.trim() === '') note = NO_VECTORS;

@@ -1,8 +1,8 @@
 // Passages through the door: what is acknowledged is found, by words, by meaning and by both; what is removed is not.
 
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { DOCUMENTS, type NewPassage } from '../../../src/actors/vectors/protocol.ts';
-import { openVectors, type VectorsSystem } from '../../support/vectors.ts';
+import { startVectors, type VectorsSystem } from '../../support/vectors.ts';
 
 const ENGINE = 'test-1';
 const collection = DOCUMENTS;
@@ -21,8 +21,15 @@ const EAST = passage('east', 'the sun comes up', { embedding: embedding(1, 0) })
 const NORTH = passage('north', 'it is cold up here', { embedding: embedding(0, 1) });
 const NORTH_EAST = passage('north-east', 'a mild morning', { embedding: embedding(3, 3) });
 
+const opened = await startVectors();
+afterAll(() => opened.close());
+
+/** These, and no others. */
 async function openWith(...passages: NewPassage[]): Promise<VectorsSystem> {
-  const opened = await openVectors();
+  for (const name of [collection, 'facts']) {
+    const ids = [...opened.storage.passages(name).ids()];
+    await opened.vectors.ask('delete', { collection: name, ids });
+  }
   await opened.vectors.ask('put', { collection, passages });
   return opened;
 }
@@ -35,7 +42,7 @@ const idsOf = (hits: readonly { readonly id: string }[]): string[] => hits.map((
 
 describe('a passage', () => {
   test('is found by its vector, the nearest first', async () => {
-    const opened = await openWith(EAST, NORTH, NORTH_EAST);
+    await openWith(EAST, NORTH, NORTH_EAST);
     const hits = await near(opened, [1, 0.1]);
     expect(idsOf(hits)).toEqual(['east', 'north-east', 'north']);
     expect(hits[0]).toMatchObject({ collection, owner: 'ada', tags: [], text: 'the sun comes up' });
@@ -43,7 +50,7 @@ describe('a passage', () => {
   });
 
   test('is replaced under its id, words and vector', async () => {
-    const opened = await openWith(EAST, NORTH);
+    await openWith(EAST, NORTH);
     await opened.vectors.ask('put', {
       collection,
       passages: [{ ...EAST, text: 'the sun goes down', embedding: embedding(-1, 0) }],
@@ -55,7 +62,7 @@ describe('a passage', () => {
   });
 
   test('keeps its vector when it is put without one, as long as its text is the same', async () => {
-    const opened = await openWith(EAST, NORTH);
+    await openWith(EAST, NORTH);
     const { embedding: _, ...same } = EAST;
     await opened.vectors.ask('put', { collection, passages: [{ ...same, owner: 'bob', tags: ['x'] }] });
     expect(idsOf(await near(opened, [1, 0], { owners: ['bob'], tags: ['x'] }))).toEqual(['east']);
@@ -64,7 +71,7 @@ describe('a passage', () => {
   });
 
   test('that was written in a transaction of somebody else is found by the next search', async () => {
-    const opened = await openWith(NORTH);
+    await openWith(NORTH);
     expect(idsOf(await near(opened, [1, 0]))).toEqual(['north']);
     const passages = opened.storage.passages(collection);
     await opened.storage.write('flushed', (tx) => tx.putPassage(passages, EAST));
@@ -76,7 +83,7 @@ describe('a passage', () => {
 
 describe('a filter', () => {
   test('lets through one of the owners and one of the tags', async () => {
-    const opened = await openWith(
+    await openWith(
       { ...EAST, owner: 'ada', tags: ['day', 'warm'] },
       { ...NORTH, owner: 'bob', tags: ['cold'] },
       { ...NORTH_EAST, owner: 'eve', tags: ['day'] },
@@ -92,7 +99,7 @@ describe('a filter', () => {
 
 describe('a replacement', () => {
   test('leaves no other passage under its prefix', async () => {
-    const opened = await openWith(
+    await openWith(
       passage('doc1#0', 'one'),
       passage('doc1#1', 'two'),
       passage('doc1#2', 'three'),
@@ -109,7 +116,7 @@ describe('a replacement', () => {
   });
 
   test('of many portions arrives whole', async () => {
-    const opened = await openVectors();
+    await openWith();
     const many = (count: number, word: string): NewPassage[] =>
       Array.from({ length: count }, (_, n) => passage(`d#${n}`, `${word} ${n}`));
     await opened.vectors.ask('put', { collection, passages: many(700, 'old') });
@@ -128,7 +135,7 @@ describe('a replacement', () => {
 
 describe('a removal', () => {
   test('takes what is named, what begins so, or all of an owner', async () => {
-    const opened = await openWith(
+    await openWith(
       passage('a#0', 'word', { owner: 'ada' }),
       passage('a#1', 'word', { owner: 'ada' }),
       passage('b#0', 'word', { owner: 'bob' }),
@@ -148,7 +155,7 @@ describe('a removal', () => {
 
 describe('hybrid search', () => {
   test('puts first what is found by its words and by its meaning, and says where each was', async () => {
-    const opened = await openWith(
+    await openWith(
       passage('both', 'cats and dogs', { embedding: embedding(1, 0.2) }),
       passage('words', 'cats', { embedding: embedding(-1, 0) }),
       passage('meaning', 'felines', { embedding: embedding(1, 0) }),
@@ -170,14 +177,14 @@ describe('hybrid search', () => {
   });
 
   test('goes by the words alone where nothing was embedded, and says so', async () => {
-    const opened = await openWith(passage('one', 'cats'));
+    await openWith(passage('one', 'cats'));
     const answer = await opened.vectors.ask('hybrid', { collections, text: 'cats', k: 3 });
     expect(idsOf(answer.hits)).toEqual(['one']);
     expect(answer).toMatchObject({ by: 'words', note: 'nothing has been embedded yet' });
   });
 
   test('asks several collections at once', async () => {
-    const opened = await openWith(passage('one', 'cats', { embedding: embedding(1, 0) }));
+    await openWith(passage('one', 'cats', { embedding: embedding(1, 0) }));
     await opened.vectors.ask('put', {
       collection: 'facts',
       passages: [passage('one', 'cats sleep', { embedding: embedding(0, 1) })],
@@ -199,7 +206,7 @@ test.each<[string, Partial<NewPassage>]>([
   ['a vector of nothing', { embedding: embedding() }],
   ['a vector of another length than the others of its engine', { embedding: embedding(1, 0, 0) }],
 ])('%s is refused, and nothing is filed', async (_, wrong) => {
-  const opened = await openWith(EAST);
+  await openWith(EAST);
   const passages = [passage('good', 'good'), passage('wrong', 'wrong', wrong)];
   await expect(opened.vectors.ask('put', { collection, passages })).rejects.toMatchObject({
     code: 'vectors_invalid',
