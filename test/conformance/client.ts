@@ -3,8 +3,8 @@
 // where that is asked for, list the tools, and let an agent call each of them.
 // TROUPE_URL names the service; its model is the double of `suite.ts`, which calls what its user tells it to call.
 
+import { callMessage, exampleArguments } from '../support/obedient-model.ts';
 import { DOUBLE_MODEL, serviceClient } from '../support/troupe.ts';
-import { callMessage, exampleArguments } from './calling.ts';
 
 /** Sign-ins that one scenario may ask for: each may find that the scope was too small. */
 const ROUNDS_MAX = 4;

@@ -6,8 +6,8 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { obedient } from '../support/obedient-model.ts';
 import { openTroupe } from '../support/troupe.ts';
-import { obedient } from './calling.ts';
 
 const PACKAGE = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json');
 const CLI = join(dirname(PACKAGE), 'dist/index.js');

@@ -1,6 +1,7 @@
-// Calling: how the tests of MCP make an agent call one tool: the user's message says which, and the model (a double) obeys.
+// ObedientModel: how tests make an agent call one tool of an MCP server: the user's message says which, and the model (a
+// provider double) does as it is told.
 
-import type { Script } from '../support/provider-double.ts';
+import type { Script } from './provider-double.ts';
 
 export interface WantedCall {
   readonly server: string;
