@@ -6,7 +6,12 @@ import { loadHnsw } from '../../src/storage/hnsw.ts';
 import { openStorage } from '../../src/storage/storage.ts';
 import { VectorRoom } from '../../src/storage/vector-room.ts';
 import { FILED_ENGINE, FILED_IN, filedVector } from '../support/filed-vectors.ts';
-import { folderOfThisTest, startVectorFiler, storageOfThisTest } from '../support/storage.ts';
+import {
+  folderOfThisTest,
+  startVectorFiler,
+  startWithoutHnswlib,
+  storageOfThisTest,
+} from '../support/storage.ts';
 
 const hasGraphs = (await loadHnsw()).kind === 'available';
 if (!hasGraphs) console.warn('SKIPPED: hnswlib-node is not installed, the graphs of vectors are not tried');
@@ -139,6 +144,19 @@ test('an engine that is given up leaves no vector, no snapshot and no mark on it
   expect(passages.isEmbedded('p1', FILED_ENGINE)).toBe(false);
   expect(passages.count()).toBe(60);
   if (hasGraphs) expect(readdirSync(join(directory, 'vectors'))).toEqual([]);
+});
+
+test('on a machine without the library everything is compared, and found', async () => {
+  const lines = startWithoutHnswlib(await folderOfThisTest()).lines();
+  const { value } = await lines.next();
+  expect(JSON.parse(value as string)).toMatchObject({
+    graphs: 'missing',
+    areFound: true,
+    vectors: 100,
+    inMemory: 100,
+    inGraph: 0,
+  });
+  expect(await lines.next()).toMatchObject({ done: true });
 });
 
 // The process dies wherever it happens to be: between commits, in a snapshot's file, or before the store names it.

@@ -125,6 +125,11 @@ export function startVectorFiler(directory: string): StorageProcess {
   return startScript(new URL('./vector-filer-process.ts', import.meta.url), directory);
 }
 
+/** A process without the library of graphs: files vectors, and prints what its index says of itself. */
+export function startWithoutHnswlib(directory: string): StorageProcess {
+  return startScript(new URL('./without-hnswlib-process.ts', import.meta.url), directory);
+}
+
 function startScript(script: URL, ...parameters: readonly string[]): StorageProcess {
   const path = fileURLToPath(script);
   return processOf(spawn(process.execPath, [path, ...parameters], { stdio: ['ignore', 'pipe', 'inherit'] }));

@@ -4,7 +4,7 @@
 import { isFault } from '../../std/errors.ts';
 import type { Static } from '../../std/schema.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
-import type { Ref } from '../../supervisor/protocol.ts';
+import type { Ref, RequestTo } from '../../supervisor/protocol.ts';
 import { config } from '../config/protocol.ts';
 import { embeddings } from '../embeddings/protocol.ts';
 import {
@@ -20,6 +20,7 @@ import {
   HITS_MAX,
   type MadeVector,
   PASSAGES_MAX,
+  PASSAGES_WAITING_MAX,
   passageIndex,
   QUERY_TEXT_LENGTH_MAX,
   RANK_CONSTANT_DEFAULT,
@@ -47,8 +48,13 @@ export const vectorsActor = actor({
   setup(context: ActorContext<typeof vectors>) {
     const { storage } = context.services;
     let started: Promise<void> | undefined;
+    let passagesWaiting = 0;
     const reEmbedding = new ReEmbedding(context);
-    context.exposeState(() => ({ isIndexStarted: started !== undefined, reEmbedding: reEmbedding.state() }));
+    context.exposeState(() => ({
+      isIndexStarted: started !== undefined,
+      passagesWaiting,
+      reEmbedding: reEmbedding.state(),
+    }));
 
     /** Starts it the first time. By its name, which its successor bears after a crash. */
     const index = async (): Promise<Ref<typeof passageIndex>> => {
@@ -67,6 +73,22 @@ export const vectorsActor = actor({
         { id: 'index', name: true, restart: 'permanent', placement: { thread: THREAD } },
       );
       await context.childStarted('index');
+    };
+
+    const file = async (
+      order: RequestTo<typeof passageIndex, 'put'>,
+      signal: AbortSignal,
+    ): Promise<{ removed: number }> => {
+      const { length } = order.passages;
+      if (passagesWaiting > 0 && passagesWaiting + length > PASSAGES_WAITING_MAX)
+        throw vectorFaults.vectors_full('too many passages wait to be filed');
+      passagesWaiting += length;
+      try {
+        return await (await index()).ask('put', order, { signal, deadlineMs: WRITE_DEADLINE_MS });
+      } finally {
+        passagesWaiting -= length;
+        reEmbedding.look();
+      }
     };
 
     const followEngines = async (): Promise<void> => {
@@ -104,20 +126,16 @@ export const vectorsActor = actor({
     return {
       async put({ collection, passages }, { signal }) {
         checkCollection(collection);
-        const order = { collection, passages: checkedPassages(passages) };
-        await (await index()).ask('put', order, { signal, deadlineMs: WRITE_DEADLINE_MS });
-        reEmbedding.look();
+        await file({ collection, passages: checkedPassages(passages) }, signal);
         return {};
       },
-      async replace({ collection, prefix, passages }, { signal }) {
+      replace({ collection, prefix, passages }, { signal }) {
         checkCollection(collection);
         checkId(prefix);
-        const order = { collection, prefix, passages: checkedPassages(passages) };
-        if (passages.some(({ id }) => !id.startsWith(prefix)))
+        const checked = checkedPassages(passages);
+        if (checked.some(({ id }) => !id.startsWith(prefix)))
           throw vectorFaults.vectors_invalid('the id of a replacement begins with the prefix');
-        const replaced = await (await index()).ask('put', order, { signal, deadlineMs: WRITE_DEADLINE_MS });
-        reEmbedding.look();
-        return replaced;
+        return file({ collection, prefix, passages: checked }, signal);
       },
       async delete({ collection, ids, prefix, owner }, { signal }) {
         checkCollection(collection);

@@ -166,8 +166,12 @@ export const passageIndexActor = actor({
         }
         return { removed };
       },
-      search: ({ engine, vector, ...query }) => hitsOf(nearest(query, engine, vector, query.k)),
-      hybrid({ text, embedding, wordsWeight, meaningWeight, rankConstant, ...query }) {
+      search({ engine, vector, ...query }, { signal }) {
+        signal.throwIfAborted(); // Nobody waits for it any more.
+        return hitsOf(nearest(query, engine, vector, query.k));
+      },
+      hybrid({ text, embedding, wordsWeight, meaningWeight, rankConstant, ...query }, { signal }) {
+        signal.throwIfAborted();
         const limit = Math.max(OVERFETCH * query.k, OVERFETCH_MIN);
         const byKey = new Map<string, Found>();
         const keysOf = (found: readonly Found[]): string[] =>

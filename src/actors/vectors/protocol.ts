@@ -16,6 +16,8 @@ import { call, protocol } from '../../supervisor/protocol.ts';
 export const vectorFaults = declareFaults({
   vectors_invalid: 'invalid',
   vectors_not_saved: 'unavailable',
+  /** PASSAGES_WAITING_MAX. */
+  vectors_full: 'unavailable',
 });
 
 /** The chunks of projects' documents: id `<document>#<revision>.<n>`, owned by the user's workspace. */
@@ -27,9 +29,12 @@ export const PASSAGE_LENGTH_MAX = 32_000;
 export const LABEL_LENGTH_MAX = 100;
 export const ENGINE_LENGTH_MAX = 300;
 export const TAGS_MAX = 15;
-export const PASSAGES_PER_COMMIT_MAX = 256;
+/** Of a page each: filing their words takes the thread of the searches some 40 ms. */
+export const PASSAGES_PER_COMMIT_MAX = 64;
 /** Of one message: 20,000 chunks are a book shelf. */
 export const PASSAGES_MAX = 20_000;
+/** That wait to be filed; who brings more is asked to come again. */
+export const PASSAGES_WAITING_MAX = 40_000;
 export const HITS_MAX = 200;
 export const FILTER_VALUES_MAX = 1_000;
 export const QUERY_TEXT_LENGTH_MAX = 10_000;
