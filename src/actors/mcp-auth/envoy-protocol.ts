@@ -37,7 +37,7 @@ export interface GrantedTokens {
   readonly expiresInMs: number | null;
 }
 
-interface AtServer {
+export interface AtServer {
   /** Of the MCP server: decides where requests may go. */
   readonly url: string;
   readonly discovery: Discovery;
