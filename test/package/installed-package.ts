@@ -99,12 +99,13 @@ const HOST_TSCONFIG = {
   files: ['host.ts'],
 };
 
-/** Without what `npm test` says about this package to the commands that it runs. */
+/** Without what `npm test` says about this package to the commands that it runs; with what the README tells a host to say. */
 function environmentOfHost(): NodeJS.ProcessEnv {
   const kept = new Set(['npm_config_cache', 'npm_config_registry', 'npm_config_userconfig']);
-  return Object.fromEntries(
+  const environment = Object.fromEntries(
     Object.entries(process.env).filter(
       ([name]) => kept.has(name.toLowerCase()) || !/^(npm_|node_env$|vitest)/i.test(name),
     ),
   );
+  return { ...environment, ONNXRUNTIME_NODE_INSTALL: 'skip' };
 }
