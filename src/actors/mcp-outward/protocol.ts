@@ -14,6 +14,7 @@ export const mcpOutwardFaults = declareFaults({
   mcp_server_disabled: 'not_found',
   tool_unknown: 'invalid',
   agent_unknown: 'not_found',
+  project_unknown: 'not_found',
   calls_full: 'unavailable',
 });
 

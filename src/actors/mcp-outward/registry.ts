@@ -5,12 +5,21 @@ import { assert } from '../../std/assert.ts';
 import type { TObject } from '../../std/schema.ts';
 import { cancelRunTool } from './cancel-run.ts';
 import { listAgentsTool } from './list-agents.ts';
+import { listProjectsTool } from './list-projects.ts';
 import type { OutwardTool } from './outward-tool.ts';
 import type { OfferedTool } from './protocol.ts';
 import { readRunTool } from './read-run.ts';
 import { runAgentTool } from './run-agent.ts';
+import { searchProjectsTool } from './search-projects.ts';
 
-const TOOLS: readonly OutwardTool[] = [listAgentsTool, runAgentTool, readRunTool, cancelRunTool];
+const TOOLS: readonly OutwardTool[] = [
+  listAgentsTool,
+  runAgentTool,
+  readRunTool,
+  cancelRunTool,
+  listProjectsTool,
+  searchProjectsTool,
+];
 
 export const outwardTools: ReadonlyMap<string, OutwardTool> = byName(TOOLS);
 export const offeredTools: readonly OfferedTool[] = TOOLS.map(describe);

@@ -26,7 +26,14 @@ describe.each(REVISIONS)('a client of the %s revision', (revision) => {
     const { client } = await openMcp(app.url, revision);
     expect(client.getServerVersion()).toMatchObject({ name: 'troupe', version: app.troupe.version });
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(['list_agents', 'run_agent', 'read_run', 'cancel_run']);
+    expect(tools.map(({ name }) => name)).toEqual([
+      'list_agents',
+      'run_agent',
+      'read_run',
+      'cancel_run',
+      'list_projects',
+      'search_projects',
+    ]);
     expect(tools[1]).toMatchObject({
       inputSchema: { type: 'object', required: ['message'] },
       outputSchema: { type: 'object' },
