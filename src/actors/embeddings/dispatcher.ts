@@ -1,7 +1,7 @@
 // Dispatcher: which texts go to which thread, and when. Part of the embeddings actor, on the edge. Promises B3 to B5 of
 // protocol.ts are kept here.
 // R1 Requests are coalesced: a batch leaves when it is full, or when its oldest text has waited GATHER_MS. What is interactive
-//    leaves at once when there is a thread with nothing to do.
+//    leaves at once when there is a thread with nothing interactive to do: it would gather for nothing.
 // R2 A text that is asked for twice is worked on once, within its priority; one that was made lately comes from the cache.
 
 import { isFault } from '../../std/errors.ts';
@@ -197,9 +197,9 @@ export class Dispatcher {
     for (let sinceMs = queue.sinceMs; sinceMs !== null; sinceMs = queue.sinceMs) {
       const thread = this.#threads.withRoom(priority);
       if (thread === null) return;
-      const isIdle = thread.batches.interactive + thread.batches.bulk === 0;
+      const goesAtOnce = priority === 'interactive' && thread.batches.interactive === 0;
       const leftMs = sinceMs + GATHER_MS - this.#context.clock.monotonicMs();
-      const isReady = queue.texts >= BATCH_TEXTS_MAX || leftMs <= 0 || (isIdle && priority === 'interactive');
+      const isReady = queue.texts >= BATCH_TEXTS_MAX || leftMs <= 0 || goesAtOnce;
       if (!isReady) {
         this.#context.after(`gather ${priority}`, leftMs, () => this.#pump());
         return;

@@ -65,7 +65,9 @@ export class Slices {
   async #work(): Promise<void> {
     this.#isRunning = true;
     for (;;) {
-      // Mail that came during the last slice is handled before the next one is chosen.
+      // Mail that came during the last slice is handled before the next one is chosen. A thread that has handled much lets the
+      // event loop have a turn in between, so it takes two to be sure.
+      await new Promise<void>(this.#afterTurn);
       await new Promise<void>(this.#afterTurn);
       const queue = this.#waiting.interactive.isEmpty ? this.#waiting.bulk : this.#waiting.interactive;
       const job = queue.first;

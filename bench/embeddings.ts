@@ -1,0 +1,215 @@
+// Embeddings: what the pool of threads makes of a model, against the same model called directly on one thread; and how long a
+// query waits while bulk work fills both. With a random model of the shape of MiniLM-L6, and with the built-in one.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { openFolderEngine } from '../src/actors/embeddings/folder-engine.ts';
+import { openLexicalEngine } from '../src/actors/embeddings/lexical-engine.ts';
+import type { Model } from '../src/actors/embeddings/model.ts';
+import { systemRandom } from '../src/std/ids.ts';
+import { type BertShape, writeBertFolder } from '../test/support/bert-model.ts';
+import { type Installation, openInstallation } from './embeddings/installation.ts';
+import { type BenchReport, type Figure, figure, quantile } from './report.ts';
+
+const ROUNDS = 5;
+const LATENCY_ROUNDS = 3;
+const QUERIES_PER_ROUND = 120;
+const QUERY_PAUSE_MS = 40;
+const BYTES_PER_MB = 1024 * 1024;
+/** With `[CLS]` and `[SEP]` a text of 128 tokens. */
+const TEXT_WORDS = 126;
+const QUERY_WORDS = 10;
+/** What one call is given directly; the quickest of them is what the pool is compared with. */
+const DIRECT_BATCHES = [1, 8, 32];
+
+const LETTERS = [...'abcdefghijklmnopqrst'];
+const WORDS = LETTERS.flatMap((a) => LETTERS.flatMap((b) => LETTERS.slice(0, 3).map((c) => a + b + c)));
+
+/** MiniLM-L6, but for its vocabulary: the rows of a table, of which a text reads as many either way. */
+const MINILM: BertShape = {
+  width: 384,
+  layers: 6,
+  heads: 12,
+  inner: 1_536,
+  positions: 512,
+  words: WORDS,
+  seed: 1,
+};
+
+interface Subject {
+  readonly by: string;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly textsPerRound: number;
+  readonly openDirectly: (modelsFolder: string) => Promise<Model>;
+}
+
+const text = (words: number): string =>
+  Array.from({ length: words }, () => WORDS[Math.floor(Math.random() * WORDS.length)]).join(' ');
+const texts = (count: number, words = TEXT_WORDS): string[] =>
+  Array.from({ length: count }, () => text(words));
+
+export async function benchEmbeddings(): Promise<BenchReport> {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-models-'));
+  const directory = await writeBertFolder(join(folder, 'minilm-shape'), MINILM);
+  const source = {
+    kind: 'folder',
+    directory,
+    file: null,
+    dimensions: 0,
+    queryPrefix: null,
+    passagePrefix: null,
+  } as const;
+  const subjects: readonly Subject[] = [
+    {
+      by: 'MiniLM-L6 shape, 128 tokens',
+      settings: { model_dir: directory },
+      textsPerRound: 128,
+      openDirectly: () => openFolderEngine(source, 1),
+    },
+    {
+      by: `built in, ${TEXT_WORDS} words`,
+      settings: {},
+      textsPerRound: 1_024,
+      openDirectly: (modelsFolder) => openLexicalEngine(modelsFolder, 1, systemRandom),
+    },
+  ];
+  try {
+    const figures: Figure[] = [];
+    for (const subject of subjects) figures.push(...(await figuresOf(subject)));
+    return {
+      figures,
+      conditions: [
+        `pool and direct call take turns, ${ROUNDS} rounds; directly in batches of ${DIRECT_BATCHES.join(', ')}, the quickest counts`,
+        'other programs used the same two cores; the bench went before them (see /proc/self/autogroup)',
+        `under full load: two bulk requests of ${subjects[0]?.textsPerRound} texts or more are always open, and no vector is cached`,
+      ],
+      notMeasured: [
+        'a trained model and its tokenizer, whose vocabulary is larger',
+        'quantised graphs, and more than one core a run',
+        'the rest of the service beside it',
+        'a remote engine',
+      ],
+    };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function figuresOf(subject: Subject): Promise<Figure[]> {
+  const { by, settings, textsPerRound, openDirectly } = subject;
+  const directory = await mkdtemp(join(tmpdir(), 'bench-embeddings-'));
+  const allSettings = { ...settings, cache_mb: 0, idle_seconds: 3_600 };
+  // Locks the engine; what comes next finds no thread.
+  await (await openInstallation(allSettings, directory)).stop();
+  const before = process.memoryUsage.rss();
+  const installation = await openInstallation(allSettings, directory);
+  try {
+    const firstMs = await timed(() => installation.embed(texts(1, QUERY_WORDS), 'interactive'));
+    await installation.embed(texts(textsPerRound), 'bulk');
+    const memoryMb = (process.memoryUsage.rss() - before) / BYTES_PER_MB;
+    const figures = [
+      figure('first query, threads asleep', 'ms', [firstMs], { by }),
+      figure('memory of two threads with it', 'MB', [memoryMb], { by }),
+      ...(await latencies(installation, subject)),
+    ];
+    const direct = await openDirectly(installation.modelsFolder);
+    figures.push(...(await throughput(installation, direct, subject)));
+    await direct.close();
+    return figures;
+  } finally {
+    await installation.stop();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function throughput(
+  installation: Installation,
+  direct: Model,
+  { by, textsPerRound }: Subject,
+): Promise<Figure[]> {
+  const pooled: number[] = [];
+  const directly: number[] = [];
+  for (let round = -1; round < ROUNDS; round += 1) {
+    const rates: number[] = [];
+    for (const size of DIRECT_BATCHES) rates.push(await directRate(direct, texts(textsPerRound), size));
+    const given = texts(2 * textsPerRound);
+    const rate = (given.length / (await timed(() => installation.embed(given, 'bulk')))) * 1_000;
+    if (round < 0) continue; // Warms both up.
+    pooled.push(rate);
+    directly.push(Math.max(...rates));
+  }
+  const ratios = pooled.map((rate, round) => rate / (directly[round] ?? Number.NaN));
+  return [
+    figure('texts a second, directly on one thread', 'texts/s', directly, { by, moreIsBetter: true }),
+    figure('texts a second, by the pool', 'texts/s', pooled, { by, moreIsBetter: true }),
+    figure('the pool against the direct call', '×', ratios, { by, target: 1.7, moreIsBetter: true }),
+  ];
+}
+
+async function directRate(model: Model, given: readonly string[], size: number): Promise<number> {
+  const { signal } = new AbortController();
+  const took = await timed(async () => {
+    for (let at = 0; at < given.length; at += size)
+      await model.run(given.slice(at, at + size), 'passage', signal);
+  });
+  return (given.length / took) * 1_000;
+}
+
+/** Of queries, one after the other, while bulk work is never out; and how late the edge was meanwhile. */
+async function latencies(installation: Installation, { by, textsPerRound }: Subject): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  const edge: number[] = [];
+  for (const [what, words] of [
+    ['a query', QUERY_WORDS],
+    ['a query of 128 tokens', TEXT_WORDS],
+  ] as const) {
+    const [medians, nineties]: [number[], number[]] = [[], []];
+    for (let round = 0; round < LATENCY_ROUNDS; round += 1) {
+      const delay = monitorEventLoopDelay({ resolution: 1 });
+      const bulk = keepBusy(installation, textsPerRound);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      delay.enable();
+      const times: number[] = [];
+      for (let query = 0; query < QUERIES_PER_ROUND; query += 1) {
+        const pauseMs = Math.random() * QUERY_PAUSE_MS;
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        times.push(await timed(() => installation.embed([text(words)], 'interactive')));
+      }
+      delay.disable();
+      edge.push(delay.percentile(99) / 1e6);
+      await bulk.stop();
+      times.sort((a, b) => a - b);
+      medians.push(quantile(times, 0.5));
+      nineties.push(quantile(times, 0.99));
+    }
+    figures.push(figure(`${what} under full bulk load, p50`, 'ms', medians, { by }));
+    const target = words === QUERY_WORDS ? { target: 50 } : {};
+    figures.push(figure(`${what} under full bulk load, p99`, 'ms', nineties, { by, ...target }));
+  }
+  figures.push(figure('lateness of the edge thread meanwhile, p99', 'ms', edge, { by }));
+  return figures;
+}
+
+function keepBusy(installation: Installation, count: number): { stop(): Promise<void> } {
+  let isWanted = true;
+  const feed = async (): Promise<void> => {
+    // Made once: to make them takes the edge thread, which is looked at as well.
+    const given = texts(count);
+    while (isWanted) await installation.embed(given, 'bulk');
+  };
+  const feeding = Promise.all([feed(), feed()]);
+  return {
+    async stop() {
+      isWanted = false;
+      await feeding;
+    },
+  };
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now();
+  await work();
+  return performance.now() - startedMs;
+}
