@@ -65,7 +65,8 @@ export interface Transaction {
   removeText(index: FullText, id: string): void;
   /**
    * Files or refiles a passage (see Passages). Without an embedding, the vectors it has stay if its text is the same, and are
-   * removed if it is not. @throws Fault storage_vector_invalid when the engine's vectors have another length.
+   * removed if it is not. @throws Fault storage_vector_invalid when the engine's vectors have another length, or
+   * a member is not finite.
    */
   putPassage(passages: Passages, passage: Passage): void;
   /** Adds the vector of a passage whose text is still this one; false when it is not, and nothing is changed. */

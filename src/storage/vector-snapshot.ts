@@ -87,11 +87,12 @@ export class VectorSnapshot {
     await this.#tidy(undefined);
   }
 
-  /** Removes all files of this index but one. */
+  /** Removes all files of this index but one. What cannot be removed only takes room, and is tried again. */
   async #tidy(kept: string | undefined): Promise<void> {
     const names = await readdir(this.#folder).catch(() => []);
     for (const name of names) {
-      if (name.startsWith(this.#prefix) && name !== kept) await rm(join(this.#folder, name), { force: true });
+      if (!name.startsWith(this.#prefix) || name === kept) continue;
+      await rm(join(this.#folder, name), { force: true }).catch(() => undefined);
     }
   }
 }

@@ -10,6 +10,7 @@ import { decodeValue, encodeValue } from './codec.ts';
 import type { Draft, View } from './draft.ts';
 import { storageFaults } from './faults.ts';
 import { ABOVE, decodeKey, encodeKey, joinKey, SEPARATOR } from './key.ts';
+import { product } from './nearest.ts';
 
 /** A note takes some 40 bytes. */
 export const REMOVALS_KEPT = 65_536;
@@ -62,6 +63,9 @@ export class StoredVectors {
 
   putInto(draft: Draft, labels: VectorLabels, vector: Float32Array): void {
     const { dimensions } = this.figures(draft);
+    if (!Number.isFinite(product(vector, vector))) {
+      throw storageFaults.storage_vector_invalid('a vector has finite members');
+    }
     if (dimensions !== 0 && dimensions !== vector.length) {
       throw storageFaults.storage_vector_invalid(
         `the vectors of this engine have ${dimensions} dimensions, not ${vector.length}`,

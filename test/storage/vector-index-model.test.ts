@@ -40,7 +40,11 @@ const command = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       kind: fc.constant('write' as const),
-      changes: fc.array(change, { minLength: 1, maxLength: 40 }),
+      // Few are not worth a snapshot.
+      changes: fc.oneof(
+        fc.array(change, { minLength: 1, maxLength: 3 }),
+        fc.array(change, { minLength: 20, maxLength: 60, size: 'max' }),
+      ),
     }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('work' as const) }) },

@@ -50,6 +50,17 @@ test('what is more than may wait is asked to come again, and what nobody waits f
   expect(storage.passages(collection).count()).toBeLessThan(2 * PASSAGES_MAX);
 }, 60_000);
 
+test('the state of the indexes can be looked at from outside', async () => {
+  const { vectors, system } = await openVectors();
+  const embedding = { engine: 'test-1', vector: Float32Array.of(0.6, 0.8) };
+  await vectors.ask('put', { collection, passages: [{ id: 'one', owner: 'ada', text: 'cats', embedding }] });
+  const state = () => system.introspection.getState('vectors/index');
+  await eventually(state).toMatchObject({
+    memoryBytesMax: 1024 ** 3,
+    indexes: [{ collection, engine: 'test-1', vectors: 1, inMemory: 1, isFull: false }],
+  });
+});
+
 test('nothing is started, and no thread, before the first passage', async () => {
   const { system } = await openVectors();
   expect(system.threads().map(({ name }) => name)).not.toContain('vectors');
