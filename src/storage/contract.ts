@@ -211,6 +211,8 @@ export interface VectorIndexOptions {
   readonly room: VectorRoom;
   /** From so many vectors on a graph is built; fewer are compared as quickly. */
   readonly graphVectorsMin?: number;
+  /** Asks the graph where to compare would be cheaper too; so a test sees what it answers. */
+  readonly prefersGraph?: boolean;
   /** A snapshot is worth so many changes of the graph at least. */
   readonly snapshotChangesMin?: number;
 }

@@ -60,6 +60,7 @@ export class FollowingIndex implements VectorIndex {
   readonly #room: VectorRoom;
   readonly #graphVectorsMin: number;
   readonly #snapshotChangesMin: number;
+  readonly #prefersGraph: boolean;
   readonly #members = new VectorMembers();
   #hnsw: Hnsw | undefined;
   #resident: ResidentVectors | undefined;
@@ -82,6 +83,7 @@ export class FollowingIndex implements VectorIndex {
     this.#snapshot = snapshot;
     this.#room = options.room;
     this.#graphVectorsMin = options.graphVectorsMin ?? GRAPH_VECTORS_MIN;
+    this.#prefersGraph = options.prefersGraph ?? false;
     this.#snapshotChangesMin = options.snapshotChangesMin ?? SNAPSHOT_CHANGES_MIN;
   }
 
@@ -135,7 +137,8 @@ export class FollowingIndex implements VectorIndex {
     if (graph === undefined || candidates === 0) return null;
     const width = Math.max(SEARCH_WIDTH_MIN, SEARCH_WIDTH_PER_HIT * limit);
     const passedOver = (width * graph.size) / candidates;
-    if (candidates * COST_ON_DISK_US < passedOver * COST_IN_GRAPH_US) return null;
+    const isDear = candidates * COST_ON_DISK_US < passedOver * COST_IN_GRAPH_US;
+    if (isDear && !this.#prefersGraph) return null;
     const found = graph.search(vector, limit, width, this.#condition(passing));
     return found.length < Math.min(limit, candidates) ? null : found;
   }

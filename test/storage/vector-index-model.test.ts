@@ -150,6 +150,7 @@ function openIndex(passages: Passages): VectorIndex {
   return passages.openIndex(ENGINE, {
     room: new VectorRoom(64 * 1024 * 1024),
     graphVectorsMin: 12,
+    prefersGraph: true,
     snapshotChangesMin: 5,
   });
 }
