@@ -193,6 +193,7 @@ function damage(directory: string, how: string, at: number): void {
   for (const name of names) {
     const file = join(folder, name);
     const bytes = readFileSync(file);
+    if (bytes.length === 0) continue;
     if (how === 'delete') rmSync(file);
     else if (how === 'cut') truncateSync(file, at % bytes.length);
     else {
