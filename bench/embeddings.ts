@@ -1,5 +1,6 @@
 // Embeddings: what the pool of threads makes of a model, against the same model called directly on one thread; and how long a
 // query waits while bulk work fills both. With a random model of the shape of MiniLM-L6, and with the built-in one.
+//   --note TEXT  a condition of this run, kept with its figures
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -50,7 +51,8 @@ const text = (words: number): string =>
 const texts = (count: number, words = TEXT_WORDS): string[] =>
   Array.from({ length: count }, () => text(words));
 
-export async function benchEmbeddings(): Promise<BenchReport> {
+export async function benchEmbeddings(args: readonly string[]): Promise<BenchReport> {
+  const noteAt = args.indexOf('--note');
   const folder = await mkdtemp(join(tmpdir(), 'bench-models-'));
   const directory = await writeBertFolder(join(folder, 'minilm-shape'), MINILM);
   const source = {
@@ -82,7 +84,7 @@ export async function benchEmbeddings(): Promise<BenchReport> {
       figures,
       conditions: [
         `pool and direct call take turns, ${ROUNDS} rounds; directly in batches of ${DIRECT_BATCHES.join(', ')}, the quickest counts`,
-        'other programs used the same two cores; the bench went before them (see /proc/self/autogroup)',
+        ...(noteAt === -1 ? [] : args.slice(noteAt + 1, noteAt + 2)),
         `under full load: two bulk requests of ${subjects[0]?.textsPerRound} texts or more are always open, and no vector is cached`,
       ],
       notMeasured: [

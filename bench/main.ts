@@ -6,7 +6,7 @@ import type { BenchReport } from './report.ts';
 import { printReport } from './report.ts';
 
 const benches: Readonly<Record<string, (args: readonly string[]) => Promise<BenchReport>>> = {
-  embeddings: async () => (await import('./embeddings.ts')).benchEmbeddings(),
+  embeddings: async (args) => (await import('./embeddings.ts')).benchEmbeddings(args),
   load: async (args) => (await import('./load.ts')).benchLoad(args),
   journal: async (args) => (await import('./journal.ts')).benchJournal(args),
   kernel: async (args) => (await import('./kernel.ts')).benchKernel(args),
