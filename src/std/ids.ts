@@ -20,18 +20,16 @@ export const systemRandom: RandomSource = {
   float: () => Math.random(),
 };
 
-/** A repeatable source (xorshift128+, Vigna 2014); `seed` is any integer. For tests and simulations, not for secrets. */
+/** A repeatable source (xoroshiro64**, Blackman and Vigna 2018); `seed` is any integer. For tests and simulations, not for secrets. */
 export function seededRandom(seed: number): RandomSource {
   let a = (seed ^ 0x9e3779b9) >>> 0 || 1;
   let b = (Math.imul(seed, 0x85ebca6b) ^ 0xc2b2ae35) >>> 0 || 2;
   const next = (): number => {
-    let t = a;
-    a = b;
-    t ^= t << 23;
-    t ^= t >>> 17;
-    t ^= b ^ (b >>> 26);
-    b = t >>> 0;
-    return (a + b) >>> 0;
+    const number = Math.imul(rotated(Math.imul(a, 0x9e3779bb), 5), 5) >>> 0;
+    const mixed = a ^ b;
+    a = rotated(a, 26) ^ mixed ^ (mixed << 9);
+    b = rotated(mixed, 13);
+    return number;
   };
   const hex = (digits: number): string => {
     let text = '';
@@ -47,4 +45,8 @@ export function seededRandom(seed: number): RandomSource {
       return `${text.slice(0, 8)}-${text.slice(8, 12)}-4${text.slice(13, 16)}-${variant}${text.slice(17, 20)}-${text.slice(20)}`;
     },
   };
+}
+
+function rotated(word: number, bits: number): number {
+  return (word << bits) | (word >>> (32 - bits));
 }
