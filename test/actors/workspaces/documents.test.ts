@@ -2,6 +2,10 @@
 
 import { createHash } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { workspaces } from '../../../src/actors/workspaces/protocol.ts';
+import { workspaceRoutes } from '../../../src/http/routes/workspaces.ts';
+import { openEdge } from '../../http/edge.ts';
+import { ActorDoorDouble } from '../../support/actor-door.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openTroupe } from '../../support/troupe.ts';
 import { blobFiles, upload } from '../../support/uploads.ts';
@@ -39,10 +43,11 @@ describe('an upload', () => {
     });
     expect(body.document.id).toMatch(/^[A-Za-z0-9_-]+$/);
     expect(await used()).toMatchObject({ document_count: 1, used_bytes: 6 });
+    const { id, filename } = body.document;
+    const { body: one } = await app.call('GET', `${project}/documents/${id}`);
+    expect(one.document).toMatchObject({ id, filename, error: null });
     const { body: listed } = await app.call('GET', `${project}/documents`);
-    expect(listed.documents).toEqual([body.document]);
-    const { body: one } = await app.call('GET', `${project}/documents/${body.document.id}`);
-    expect(one.document).toEqual(body.document);
+    expect(listed.documents).toMatchObject([{ id, filename, sha256: sha256('# Plan') }]);
   });
 
   test('of a name that is taken gets a number', async () => {
@@ -118,8 +123,8 @@ describe('a text', () => {
       status: 409,
       body: { code: 'conflict', document_id: id, current_sha256: sha256('two!') },
     });
-    const unchanged = await app.call('GET', `${project}/documents/${id}`);
-    expect((await put('two!')).body).toEqual(unchanged.body);
+    const { updated_at } = (await app.call('GET', `${project}/documents/${id}`)).body.document;
+    expect((await put('two!')).body.document).toMatchObject({ sha256: sha256('two!'), updated_at });
     expect((await used()).used_bytes).toBe(4);
   });
 
@@ -149,10 +154,17 @@ describe('a text', () => {
   });
 });
 
-test('a document that was read is read anew when asked; one that waits is left alone', async () => {
+test.each([
+  [true, 202],
+  [false, 200],
+])('to read a document anew is answered by what comes of it: %s', async (is_started, status) => {
   const { body } = await write('a.md', 'one');
-  const reingest = () => app.call('POST', `${project}/documents/${body.document.id}/reingest`);
-  expect((await reingest()).status).toBe(200);
+  const door = new ActorDoorDouble().seat(workspaces, {
+    reingest: () => ({ document: body.document, is_started }),
+  });
+  const edge = await openEdge(door, workspaceRoutes);
+  const answer = await edge.send('POST', '/api/workspaces/ws_home/documents/doc_1/reingest');
+  expect(answer).toMatchObject({ status, body: { document: { id: body.document.id } } });
 });
 
 test('a document that is deleted is gone, and so are its bytes when no other has them', async () => {
