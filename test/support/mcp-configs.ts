@@ -1,5 +1,6 @@
 // Configurations of MCP servers as clients send them: the test's own server and the reference server, each as a process.
 
+import { EVERYTHING } from './mcp-everything.ts';
 import { stdioServer } from './mcp-sessions.ts';
 import type { ServiceClient } from './troupe.ts';
 
@@ -9,6 +10,11 @@ const MARK = TROUPE_TEST_RUN === undefined ? {} : { TROUPE_TEST_RUN };
 
 export function ownServer(flags: readonly string[] = [], more: object = {}): object {
   return { ...stdioServer(flags), env: MARK, ...more };
+}
+
+/** The reference server of the protocol, which we did not write. */
+export function everythingServer(): object {
+  return { command: process.execPath, args: [EVERYTHING, 'stdio'], env: MARK };
 }
 
 /** Adds a server and connects it. @throws when it is not connected then */

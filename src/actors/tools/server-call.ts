@@ -32,7 +32,7 @@ export async function* callServerTool(
   try {
     const result = yield* reconnecting(context, tool, call, signal);
     const { pieces, isError: hasFailed } = readResult(result);
-    const { texts, exhibits } = await storedMedia(context, pieces, call);
+    const { texts, exhibits } = await storedMedia(context, pieces, call, tool.label);
     const content = texts.join('\n');
     // The wire tells a failure by the beginning of its content.
     return { content: hasFailed && !isError(content) ? `Error: ${content}` : content, exhibits };

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
-import { connectServer, ownServer } from '../../support/mcp-configs.ts';
+import { connectServer, everythingServer, ownServer } from '../../support/mcp-configs.ts';
 import type { ScriptedToolCall } from '../../support/provider-double-script.ts';
 import type { ReadEvent } from '../../support/sse-reader.ts';
 import { openTroupe, type Turn } from '../../support/troupe.ts';
@@ -194,9 +194,31 @@ test('a server whose process has died is started again by the call that finds it
 test('media are named to the model, and what has no text is told by its structure', async () => {
   await turnWith(call('own__media'));
   const [result] = lastResults();
-  expect(result).toContain('[image (image/png)');
+  expect(result).toContain('[image (image/png), 5 bytes, not shown: ');
   expect(result).toContain('[audio (audio/wav)');
   expect(result).toContain('[resource a://b]\ninside');
   expect(result).toContain('[link to resource c: a://c]');
   expect(result).toContain('{"a":1}');
+});
+
+test('an image that a tool gives is stored and shown, and the model reads where it is', async () => {
+  await connectServer(app, 'everything', everythingServer());
+  const turn = await turnWith(call('everything__get-tiny-image', {}, 'call_7'));
+  const [exhibit] = dataOf(turn, 'exhibit');
+  expect(exhibit).toMatchObject({ id: 'exh_mcp_call_7_1', elements: [{ type: 'image' }] });
+  const { url } = exhibit.elements[0];
+  const image = await fetch(app.url + url);
+  expect(image.status).toBe(200);
+  expect(image.headers.get('content-type')).toContain('image/png');
+  expect((await image.arrayBuffer()).byteLength).toBeGreaterThan(100);
+  expect(lastResults().join()).toContain(`"url":"${url}"`);
+  expect(dataOf(turn, 'tool_result')[0].content).toContain('stored_media');
+  expect(turn.events.map(({ event }) => event).indexOf('exhibit')).toBeGreaterThan(
+    turn.events.map(({ event }) => event).indexOf('tool_result'),
+  );
+
+  app.double.answer([{ toolCalls: [call('everything__get-tiny-image')] }, { text: 'Done.' }]);
+  const forgotten = await app.turn('Go.', { use_memory: false });
+  expect(dataOf(forgotten, 'exhibit')).toEqual([]);
+  await app.call('DELETE', '/api/mcp/servers/everything');
 });
