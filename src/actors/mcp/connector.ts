@@ -58,7 +58,10 @@ export class Connector {
         if (wider !== null) return wider;
       }
       await this.#context.ask(mcpAuth, 'newAttempt', { server: name });
-      return this.#attempt(name, config);
+      const answer = failedAsAnswer(() => this.#attempt(name, config));
+      // C2, C3. It comes to its end whoever waits for it.
+      this.#context.background(answer);
+      return within(this.#context, answer, SIGN_IN_WAIT_MS);
     });
   }
 
@@ -75,19 +78,10 @@ export class Connector {
 
   async #attempt(name: string, config: ServerConfig): Promise<ConnectAnswer> {
     this.#failures.delete(name);
-    const { sessions } = this.#options;
+    const { sessions, configOf, onConnected } = this.#options;
     const session = await sessions.start(name, config, await this.#options.egress());
     const wholeMs = config.timeout * 1000 + ANSWER_GRACE_MS;
-    const work = failedAsAnswer(() => this.#outcome(name, config, session, wholeMs));
-    const settled = work.then((answer) => this.#settle(name, answer));
-    if (!usesSignIn(config)) return settled;
-    // C2, C3. It is settled whoever waits for it.
-    this.#context.background(settled);
-    return within(this.#context, settled, SIGN_IN_WAIT_MS);
-  }
-
-  async #settle(name: string, answer: ConnectAnswer): Promise<ConnectAnswer> {
-    const { sessions, configOf, onConnected } = this.#options;
+    const answer = await failedAsAnswer(() => this.#outcome(name, config, session, wholeMs));
     if (answer.kind === 'connected') await onConnected(name);
     if (answer.kind === 'failed' && configOf(name)?.auto_connect === false) {
       await sessions.stop(name); // C1
@@ -136,6 +130,7 @@ export class Connector {
       await this.#attempt(name, config);
     } catch (error) {
       if (!isFault(error)) throw error;
+      if (this.#context.signal.aborted) return;
       const fields = { category: 'mcp', server: name, error: errorText(error) };
       this.#context.log.warn(fields, 'what came of a sign-in is not known');
     }
