@@ -11,6 +11,7 @@ const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Benc
   journal: async (args) => (await import('./journal.ts')).benchJournal(args),
   kernel: async (args) => (await import('./kernel.ts')).benchKernel(args),
   'fan-out': async (args) => (await import('./load/fan-out.ts')).benchFanOut(args),
+  mcp: async (args) => (await import('./mcp.ts')).benchMcp(args),
   recovery: async (args) => (await import('./recovery.ts')).benchRecovery(args),
   runs: async () => (await import('./runs.ts')).benchRuns(),
   usage: async (args) => (await import('./usage.ts')).benchUsage(args),

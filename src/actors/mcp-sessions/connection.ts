@@ -91,8 +91,10 @@ export async function openConnection(context: ActorContext, order: ConnectionOrd
       context,
     );
   } catch (error) {
-    const cause = broken; // Later it is what our own closing does to it.
+    const before = broken;
     await close(); // N1
+    // A pipe may break before its process is known to have ended; else what comes now is what our closing does to it.
+    const cause = before ?? (error instanceof OverdueError ? null : broken);
     throw failureOf(error, cause, name, target, chatter.lastErrorLine);
   }
   if (client.getServerCapabilities()?.logging !== undefined) {
@@ -127,6 +129,12 @@ function listen(client: Client, chatter: Chatter, onListChanged: (list: ListName
   });
 }
 
+class OverdueError extends Error {
+  constructor() {
+    super('it did not answer in time');
+  }
+}
+
 /** Rejects when the connection has ended, is given up, or takes too long. */
 function orGivenUp(
   connecting: Promise<void>,
@@ -137,7 +145,7 @@ function orGivenUp(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const giveUp = (): void => reject(signal.reason);
-    const timer = context.clock.startTimer(timeoutMs, () => reject(new Error('it did not answer in time')));
+    const timer = context.clock.startTimer(timeoutMs, () => reject(new OverdueError()));
     signal.addEventListener('abort', giveUp, { once: true });
     void connecting.then(resolve, reject).finally(() => {
       timer.cancel();

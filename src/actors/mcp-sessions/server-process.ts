@@ -38,6 +38,8 @@ export interface ProcessExit {
   readonly how: string;
   /** The command could not be started at all: it will not be there the next time either. */
   readonly isMissing: boolean;
+  /** We sent it a signal. */
+  readonly isByUs: boolean;
 }
 
 export interface ServerProcess {
@@ -70,8 +72,11 @@ export function startServerProcess({ command, args, env }: ProcessOrder, clock: 
     hasExited = true;
     onExit(outcome);
   };
-  child.once('exit', (code, signal) => exit(exitOf(command, code, signal)));
-  child.once('error', (error) => exit({ how: `it could not be started: ${error.message}`, isMissing: true }));
+  let isSignalled = false;
+  child.once('exit', (code, signal) => exit({ ...exitOf(command, code, signal), isByUs: isSignalled }));
+  child.once('error', ({ message }) =>
+    exit({ how: `it could not be started: ${message}`, isMissing: true, isByUs: false }),
+  );
   const lifeline = child.stdio[LIFELINE] as Readable & Writable;
   const { stdin, stdout, stderr } = child as ChildProcess & {
     stdin: Writable;
@@ -88,6 +93,7 @@ export function startServerProcess({ command, args, env }: ProcessOrder, clock: 
 
   const signal = (name: NodeJS.Signals): void => {
     if (hasExited || child.pid === undefined) return;
+    isSignalled = true;
     try {
       process.kill(-child.pid, name);
     } catch {
@@ -128,7 +134,11 @@ export function startServerProcess({ command, args, env }: ProcessOrder, clock: 
   };
 }
 
-function exitOf(command: string, code: number | null, signal: NodeJS.Signals | null): ProcessExit {
+function exitOf(
+  command: string,
+  code: number | null,
+  signal: NodeJS.Signals | null,
+): Omit<ProcessExit, 'isByUs'> {
   if (code === EXIT_NOT_FOUND) return { how: `the command ${command} was not found`, isMissing: true };
   if (code === EXIT_NOT_EXECUTABLE) {
     return { how: `the command ${command} cannot be executed`, isMissing: true };

@@ -13,7 +13,7 @@ import { childEnvironment, resolved, resolvedAll, type Variables } from './envir
 import { type Mask, maskOf } from './masking.ts';
 import { signedIn } from './oauth-provider.ts';
 import { type McpAuth, type McpServer, mcpSessionFaults } from './protocol.ts';
-import { startServerProcess } from './server-process.ts';
+import { type ProcessExit, startServerProcess } from './server-process.ts';
 import { StdioTransport } from './stdio-transport.ts';
 
 /** A session that is to be ended at the server waits that long for it. */
@@ -105,8 +105,9 @@ export function openTransport(
 ): OpenTransport {
   if (target.kind === 'stdio') {
     const start = () => startServerProcess(target, context.clock);
-    const onExit = ({ how, isMissing }: { how: string; isMissing: boolean }): void =>
-      onBroken(how, isMissing);
+    const onExit = ({ how, isMissing, isByUs }: ProcessExit): void => {
+      if (!isByUs) onBroken(how, isMissing);
+    };
     const transport = new StdioTransport(start, { onErrorLine, onExit });
     return { transport, release: () => transport.close() };
   }

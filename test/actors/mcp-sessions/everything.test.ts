@@ -3,7 +3,8 @@
 import { expect, test } from 'vitest';
 import type { McpServer } from '../../../src/actors/mcp-sessions/protocol.ts';
 import { eventually } from '../../support/eventually.ts';
-import { EVERYTHING, startEverything } from '../../support/mcp-everything.ts';
+import { startEverything } from '../../support/mcp-everything.ts';
+import { EVERYTHING } from '../../support/mcp-everything-path.ts';
 import { openMcpSessions, remoteServer } from '../../support/mcp-sessions.ts';
 
 const TRANSPORTS: readonly McpServer['transport'][] = ['stdio', 'sse', 'streamable_http'];
