@@ -23,6 +23,8 @@ export interface CyclesReport {
 }
 
 const SAMPLES = 40;
+/** On a machine that is busy with other things. */
+const PATIENCE_MS = 120_000;
 
 const collectorProtocol = protocol('collector', { collect: call<object, number>() });
 
@@ -71,7 +73,7 @@ async function run({ cycles, atOnce }: CyclesOrder): Promise<CyclesReport> {
   while (next < cycles) {
     const until = Math.min(cycles, next + each);
     await Promise.all(Array.from({ length: atOnce }, () => runner(until)));
-    const heapBytes = (await collector.ask('collect', {})) + collectedBytes();
+    const heapBytes = (await collector.ask('collect', {}, { deadlineMs: PATIENCE_MS })) + collectedBytes();
     samples.push({
       descriptors: readdirSync('/proc/self/fd').length,
       residentBytes: process.memoryUsage.rss(),

@@ -25,7 +25,7 @@ import { temporaryFolder } from './storage.ts';
 
 const SERVER = fileURLToPath(new URL('./mcp-stdio-server.ts', import.meta.url));
 const LISTENER = 'mcp-listener';
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 120_000;
 
 type Told<Name extends keyof (typeof mcpSessionEvents)['messages']> = RequestOf<
   (typeof mcpSessionEvents)['messages'][Name]

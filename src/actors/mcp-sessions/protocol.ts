@@ -4,8 +4,8 @@
 // M1 It connects by itself when it starts, after a crash too, and goes on trying with a growing delay if the server wants that
 //    (`auto_reconnect`), a bounded number of times. What waiting cannot mend (the configuration, a missing sign-in) is not
 //    tried again. `connect` begins an attempt in either case, or joins the one that is under way.
-// M2 A tool call reaches the server at most once. It is sent a second time only when the server has refused the first
-//    unexecuted because it did not know the session any more (404), and then on a new session.
+// M2 A tool call is executed at most once. It is made a second time, on a new connection, only when it has certainly not reached
+//    the server, or when the server refused it because it did not know the session any more (404).
 // M3 A call that nobody waits for any more is cancelled at the server.
 // M4 A child process and all of its process group are gone when the session has stopped, and when it, its thread or the whole
 //    service is killed.

@@ -1,11 +1,12 @@
 // Against the reference server, over each of its transports.
 
 import { expect, test } from 'vitest';
-import type { McpServer } from '../../../src/actors/mcp-sessions/protocol.ts';
+import { type McpServer, mcpSession, sessionName } from '../../../src/actors/mcp-sessions/protocol.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startEverything } from '../../support/mcp-everything.ts';
 import { EVERYTHING } from '../../support/mcp-everything-path.ts';
 import { openMcpSessions, remoteServer } from '../../support/mcp-sessions.ts';
+import { DOUBLE_MODEL, openTroupe } from '../../support/troupe.ts';
 
 const TRANSPORTS: readonly McpServer['transport'][] = ['stdio', 'sse', 'streamable_http'];
 
@@ -55,3 +56,27 @@ test.each(['sse', 'streamable_http'] as const)(
     await eventually(() => session.text('echo', { message: '2' }).catch(({ code }) => code)).toBe('Echo: 2');
   },
 );
+
+test('a server that wants a completion gets one of the default model, where the settings allow it', async () => {
+  await using app = await openTroupe({ script: { text: 'Sampled words.' } });
+  await app.configure({
+    mcp: { sampling: 'allow', elicitation: 'accept_defaults' },
+    preferences: { default_model: DOUBLE_MODEL },
+  });
+  const server = {
+    name: 'everything',
+    transport: 'stdio',
+    command: process.execPath,
+    args: [EVERYTHING, 'stdio'],
+  };
+  expect(await app.call('POST', '/api/mcp/servers', { name: server.name, config: server })).toMatchObject({
+    status: 201,
+  });
+  expect(await app.call('POST', '/api/mcp/connect', { server: server.name })).toMatchObject({ status: 200 });
+  const session = app.troupe.system.named(mcpSession, sessionName(server.name));
+  const given = { prompt: 'Say something', maxTokens: 50 };
+  const items = [];
+  for await (const item of session.stream('call', { tool: 'trigger-sampling-request', arguments: given }))
+    items.push(item);
+  expect(JSON.stringify(items)).toContain('Sampled words.');
+});

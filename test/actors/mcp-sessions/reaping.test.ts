@@ -12,7 +12,9 @@ import { victimActor } from '../../support/victim-actor.ts';
 
 const PROCESS = fileURLToPath(new URL('../../support/mcp-session-process.ts', import.meta.url));
 
-test('kill -9 of the process leaves nothing of its servers, stubborn ones and their children included', async () => {
+test('kill -9 of the process leaves nothing of its servers, stubborn ones and their children included', {
+  timeout: 60_000,
+}, async () => {
   const child = spawn(process.execPath, [PROCESS], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = await once(createInterface({ input: child.stdout }), 'line');
   const groups: number[] = JSON.parse(String(line));
