@@ -6,6 +6,8 @@ import { createServer } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { EVERYTHING } from './mcp-everything-path.ts';
 
+export { EVERYTHING };
+
 export interface EverythingServer {
   readonly url: string;
   /** kill -9, and a new one on the same port. */

@@ -3,8 +3,7 @@
 import { expect, test } from 'vitest';
 import { type McpServer, mcpSession, sessionName } from '../../../src/actors/mcp-sessions/protocol.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startEverything } from '../../support/mcp-everything.ts';
-import { EVERYTHING } from '../../support/mcp-everything-path.ts';
+import { EVERYTHING, startEverything } from '../../support/mcp-everything.ts';
 import { openMcpSessions, remoteServer } from '../../support/mcp-sessions.ts';
 import { DOUBLE_MODEL, openTroupe } from '../../support/troupe.ts';
 
