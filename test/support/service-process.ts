@@ -16,6 +16,7 @@ export interface Exit {
 }
 
 export interface ServiceProcess extends ServiceClient, AsyncDisposable {
+  readonly pid: number;
   readonly exited: Promise<Exit>;
   readonly stdout: string;
   readonly stderr: string;
@@ -99,6 +100,7 @@ export function spawnService({
     get stderr() {
       return stderr;
     },
+    pid: child.pid ?? 0,
     exited,
     async ready() {
       const ended = exited.then(({ code, signal }) => {
