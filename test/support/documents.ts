@@ -1,7 +1,7 @@
 // Documents for tests: a project of a running service, over HTTP, and what becomes of the files in it.
 
+import { expect } from 'vitest';
 import type { Document } from '../../src/actors/workspaces/protocol.ts';
-import { eventually } from './eventually.ts';
 import type { HttpAnswer, ServiceClient } from './troupe.ts';
 import { upload } from './uploads.ts';
 
@@ -17,6 +17,9 @@ export interface TestProject {
   /** When it is not pending any more. */
   settled(documentId: string): Promise<Document>;
 }
+
+/** Threads start, and models embed: on a busy machine that takes longer than anything else. */
+const SETTLING = { timeout: 80_000, interval: 20 } as const;
 
 export async function openProject(client: ServiceClient, name = 'Whales'): Promise<TestProject> {
   const { body } = await client.call('POST', '/api/workspaces', { name });
@@ -42,7 +45,7 @@ export function projectOf(client: ServiceClient, id: string): TestProject {
     document,
     documents: async () => (await client.call('GET', path)).body.documents,
     async settled(documentId) {
-      await eventually(async () => (await document(documentId)).status).not.toBe('pending');
+      await expect.poll(async () => (await document(documentId)).status, SETTLING).not.toBe('pending');
       return document(documentId);
     },
   };

@@ -17,6 +17,8 @@ export type StatusPhase =
   | 'audio_fallback';
 
 export interface RunEvents {
+  /** The project that the conversation is in, when the turn did not name one. */
+  workspace_attached: { workspace_id: string };
   status: { phase: StatusPhase; label: string; detail?: string; progress?: number };
   start: {
     task_id: string;
@@ -74,9 +76,11 @@ export const EXHIBIT_TOOL = 'present_exhibit';
 /** One event as it stands in the journal: its name and one line of JSON. */
 export type JournaledEvent = readonly [event: string, data: string];
 
+const QUIET: ReadonlySet<string> = new Set(['status', 'info', 'steer', 'start', 'workspace_attached']);
+
 /** Said once more it would change nothing: no answer was shown by it, no tool was called. */
 export function isQuiet([event]: JournaledEvent): boolean {
-  return event === 'status' || event === 'info' || event === 'steer' || event === 'start';
+  return QUIET.has(event);
 }
 
 /** Says one event to the readers of the run. */

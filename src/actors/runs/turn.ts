@@ -22,6 +22,7 @@ import {
 import type { ToolCaller } from '../tools/protocol.ts';
 import { NO_TOOLS } from './offered-tools.ts';
 import { patiently } from './patience.ts';
+import { findProject } from './project.ts';
 import {
   composePrompt,
   historyOfRows,
@@ -78,8 +79,9 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
   if (resumption.hasBegun) say('status', { phase: 'resumed', label: 'Going on after an interruption…' });
   refuseUnknownTarget(request);
   // Together: each of them is a way to the edge thread and back, and nobody reads a word before them.
-  const [settings, route] = await Promise.all([
+  const [settings, project, route] = await Promise.all([
     context.ask(config, 'settings', {}, { signal }),
+    findProject(scope),
     context.ask(
       providers,
       'resolve',
@@ -87,6 +89,9 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
       { signal, deadlineMs: RESOLVE_DEADLINE_MS },
     ),
   ]);
+  if (project?.isByMembership && resumption.started === null) {
+    say('workspace_attached', { workspace_id: project.workspace.id });
+  }
   sayFallback(scope, route);
   sayWhatIsIgnored(scope);
   say('status', { phase: 'recalling', label: 'Recalling…' });
@@ -96,6 +101,7 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
     user_id: order.user_id,
     durable: isDurable(scope),
     agent_id: request.agent_profile_id ?? AGENT_DEFAULT,
+    workspace_id: project?.workspace.id,
   };
   const [history, offered, userText] = await Promise.all([
     loadHistory(scope, settings),
@@ -118,6 +124,7 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
   };
   const prompt = composePrompt({
     ...history,
+    project,
     userText,
     contextWindow: route.contextWindow,
     outputTokens: route.maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT,

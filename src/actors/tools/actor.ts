@@ -74,10 +74,16 @@ export function serveTools(
     },
   };
 
-  async function offerTo({ durable, agent_id }: ToolAudience): Promise<{ internal: Offer; shelf: Shelf }> {
+  async function offerTo({
+    durable,
+    agent_id,
+    workspace_id,
+  }: ToolAudience): Promise<{ internal: Offer; shelf: Shelf }> {
     const settings = await context.ask(config, 'settings', {});
     const isOffered = (tool: Tool): boolean =>
-      (durable || !tool.writesMemory) && (tool.offeredWhen?.(settings) ?? true);
+      (durable || !tool.writesMemory) &&
+      (workspace_id !== undefined || !tool.needsProject) &&
+      (tool.offeredWhen?.(settings) ?? true);
     return {
       internal: offers.of([...registry.all()].filter(isOffered)),
       shelf: await serverTools.shelf(settings, agent_id),
@@ -99,7 +105,7 @@ export function serveTools(
     const { name, answer } =
       tool === undefined
         ? yield* performElsewhere(call, signal)
-        : { name: tool.name, answer: await runWithin(context, tool, call.arguments, call.caller, signal) };
+        : { name: tool.name, answer: await runWithin(context, tool, call, signal) };
     const { content, ...beside } = answer;
     return {
       ...beside,
@@ -150,8 +156,7 @@ function unknownTool(name: string, known: readonly string[]): ToolAnswer {
 async function runWithin(
   context: ActorContext<typeof tools>,
   tool: Tool,
-  given: Readonly<Record<string, unknown>>,
-  caller: ToolCaller,
+  { arguments: given, caller, tool_call_id }: ToolCall,
   abandoned: AbortSignal,
 ): Promise<ToolAnswer> {
   if (tool.writesMemory && !caller.durable) {
@@ -164,7 +169,7 @@ async function runWithin(
   const timer = context.clock.startTimer(CALL_DEADLINE_MS, () => overdue.abort());
   const signal = AbortSignal.any([abandoned, overdue.signal]);
   try {
-    const run = Promise.resolve(tool.run(read.args, toolContext(context, caller, signal)));
+    const run = Promise.resolve(tool.run(read.args, toolContext(context, caller, tool_call_id, signal)));
     return await Promise.race([run, stopped(signal, tool)]);
   } catch (error) {
     if (!isFault(error)) {
@@ -189,10 +194,12 @@ function stopped(signal: AbortSignal, tool: Tool): Promise<ToolAnswer> {
 function toolContext(
   context: ActorContext<typeof tools>,
   caller: ToolCaller,
+  toolCallId: string,
   signal: AbortSignal,
 ): ToolContext {
   return {
     caller,
+    toolCallId,
     random: context.random,
     signal,
     ask: (protocol, name, message) =>

@@ -93,6 +93,8 @@ export interface ToolCaller {
   readonly durable: boolean;
   /** Which tools of MCP servers it may call; the default agent when absent. */
   readonly agent_id?: string;
+  /** The project that the turn works in; outside of any when absent. */
+  readonly workspace_id?: string | undefined;
 }
 
 export interface ToolResult {
@@ -113,6 +115,8 @@ export interface ToolAudience {
   readonly agent_id?: string | undefined;
   /** What was loaded in it is offered too. */
   readonly conversation_id?: string;
+  /** Inside of a project its tools are offered. */
+  readonly workspace_id?: string | undefined;
 }
 
 export interface ToolCall {

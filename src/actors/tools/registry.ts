@@ -2,8 +2,10 @@
 // R1 Names are unique. R2 The order is the one in which tools are offered to a model.
 
 import { assert } from '../../std/assert.ts';
+import { documentTools } from './document-tools.ts';
 import { exhibitTools } from './exhibit-tool.ts';
 import { historyTools } from './history-tools.ts';
+import { projectTools } from './project-tools.ts';
 import type { ToolDescription } from './protocol.ts';
 import { storedOutputTools } from './stored-output-tools.ts';
 import type { Tool } from './tool.ts';
@@ -29,6 +31,8 @@ export const internalTools = toolRegistry([
   historyTools,
   workingMemoryTools,
   exhibitTools,
+  projectTools,
+  documentTools,
 ]);
 
 /** As a model's API wants it: plain JSON Schema, in which what has a default is not required. */

@@ -10,6 +10,7 @@ import type { Exhibit, ToolCaller, ToolDescription } from './protocol.ts';
 
 export interface ToolContext {
   readonly caller: ToolCaller;
+  readonly toolCallId: string;
   readonly random: RandomSource;
   /** Aborted when the caller gave up or the tool's deadline passed; every `ask` carries it already. */
   readonly signal: AbortSignal;
@@ -31,6 +32,8 @@ interface ToolTraits {
   readonly description: string;
   /** Leaves something behind: not offered to an ephemeral turn, and refused to one. */
   readonly writesMemory?: true;
+  /** Works on the documents of the turn's project: not offered outside of one. */
+  readonly needsProject?: true;
   /** Reads what is stored already: a long answer is not stored a second time. */
   readonly readsStored?: true;
   /** Whether it is offered; it stays callable otherwise. */

@@ -13,7 +13,7 @@ const PARAGRAPH =
   'Whales are large animals of the sea. They breathe air, and sing to each other over many miles.\n\n';
 
 /** Whoever starts cold on a busy machine takes its time. */
-const TIMEOUT = { timeout: 90_000 };
+const TIMEOUT = { timeout: 150_000 };
 
 const app = await openTroupe({ script: DESCRIPTION });
 afterAll(() => app.close());

@@ -17,6 +17,7 @@ import { estimateMessagesTokens } from '../../../src/actors/runs/tokens.ts';
 const PARTS: PromptParts = {
   history: [],
   workingMemory: NO_WORKING_MEMORY,
+  project: null,
   olderCount: 0,
   userText: 'Where?',
   contextWindow: 32_768,

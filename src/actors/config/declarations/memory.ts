@@ -3,7 +3,7 @@
 // Y1 `inherit` is this store's word for an empty text: the stage follows its role.
 
 import type { RoleName } from '../roles.ts';
-import { kept, onPage, setThrough, taskModel } from '../setting.ts';
+import { flag, kept, onPage, setThrough, taskModel } from '../setting.ts';
 
 /** Y1. */
 export const INHERIT = 'inherit';
@@ -66,6 +66,10 @@ export const memorySettings = kept({
       feature_default_model: taskModel('', 'Model of the stages of memory whose role has none.', {
         emptyMeans: 'the default model is used',
       }),
+      workspace_agent_write_tools: flag(
+        true,
+        'Whether agents are offered the tools that write, rename and delete the documents of a project.',
+      ),
       workspace_summary_model: stage(
         'summarizer',
         'workspace_summary',
