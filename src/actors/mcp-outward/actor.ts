@@ -62,17 +62,18 @@ export const mcpOutwardActor = actor({
       },
 
       async *call(order, { signal }) {
-        await refuseWhenOff();
-        const tool = outwardTools.get(order.name);
-        if (tool === undefined)
-          throw mcpOutwardFaults.tool_unknown(`Unknown tool: ${order.name.slice(0, 100)}`);
         if (calls.size >= CALLS_OPEN_MAX) throw mcpOutwardFaults.calls_full('Too many calls are under way'); // U5
         const open: OpenCall = { over: new AbortController(), undo: null, isCancelled: false };
-        calls.set(order.call_id, open);
+        calls.set(order.call_id, open); // Before anything is waited for: its cancel may come next.
         const outlet = new Outlet();
         const leave = (): void => open.over.abort();
         signal.addEventListener('abort', leave, { once: true });
         try {
+          await refuseWhenOff();
+          const tool = outwardTools.get(order.name);
+          if (tool === undefined)
+            throw mcpOutwardFaults.tool_unknown(`Unknown tool: ${order.name.slice(0, 100)}`);
+          if (open.over.signal.aborted) return;
           answer(tool, order, contextOf(order, open, outlet)).then(
             (given) => outlet.answer(given),
             (error: unknown) => outlet.fail(error),

@@ -9,6 +9,7 @@ import { listProjectsTool } from './list-projects.ts';
 import type { OutwardTool } from './outward-tool.ts';
 import type { OfferedTool } from './protocol.ts';
 import { readRunTool } from './read-run.ts';
+import { recallTool } from './recall.ts';
 import { runAgentTool } from './run-agent.ts';
 import { searchProjectsTool } from './search-projects.ts';
 
@@ -17,6 +18,7 @@ const TOOLS: readonly OutwardTool[] = [
   runAgentTool,
   readRunTool,
   cancelRunTool,
+  recallTool,
   listProjectsTool,
   searchProjectsTool,
 ];

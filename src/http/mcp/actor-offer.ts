@@ -22,10 +22,13 @@ export function actorOffer({ door, userId, newCallId, isCancel }: ActorOfferOpti
     tools: async () => (await actor.ask('offer', {})).tools as Tool[],
     async call(name, given, { signal, onProgress }: CallOptions) {
       const call_id = newCallId();
-      const cancel = (): void => {
-        if (isCancel(signal)) actor.tell('cancel', { call_id }); // F1
+      const lost = new AbortController();
+      // F1. A cancelled call ends by itself: whoever let it go at the same time would be faster, and leave nothing to cancel.
+      const leave = (): void => {
+        if (isCancel(signal)) actor.tell('cancel', { call_id });
+        else lost.abort();
       };
-      signal.addEventListener('abort', cancel, { once: true });
+      signal.addEventListener('abort', leave, { once: true });
       try {
         const order = {
           call_id,
@@ -34,12 +37,12 @@ export function actorOffer({ door, userId, newCallId, isCancel }: ActorOfferOpti
           arguments: given,
           wantsProgress: onProgress !== null,
         };
-        for await (const news of actor.stream('call', order, { signal })) {
+        for await (const news of actor.stream('call', order, { signal: lost.signal })) {
           if (news.kind === 'answer') return resultOf(news.answer);
           onProgress?.(news.message);
         }
       } finally {
-        signal.removeEventListener('abort', cancel);
+        signal.removeEventListener('abort', leave);
       }
       // Nobody reads this: the client has given the call up, or has lost its connection.
       throw edgeFaults.call_ended('The call ended without an answer');
