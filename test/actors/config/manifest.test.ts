@@ -123,5 +123,5 @@ test('what belongs to memory is a store of its own, without a section and set by
     ui_section: 'memory-consolidation',
   });
   expect(entry('recall_hyde_model')?.writable_via).toBe('/api/memory/recall-settings');
-  expect(manifest().counts).toMatchObject({ memory: 11, total: manifest().entries.length });
+  expect(manifest().counts).toMatchObject({ memory: 12, total: manifest().entries.length });
 });
