@@ -7,7 +7,6 @@
 //    and written beside it. While one is written nothing may be added or removed.
 // H4 A graph that is full throws: it is made larger ahead.
 
-import type { HierarchicalNSW } from 'hnswlib-node';
 import { assert } from '../std/assert.ts';
 import { errorText } from '../std/errors.ts';
 import type { Near } from './nearest.ts';
@@ -22,7 +21,31 @@ const GROWTH = 1.25;
 /** Beside the vector itself: links of the bottom layer and above, its number, and the table of numbers. */
 const BYTES_BESIDE = 4 * (2 * LINKS + 1) + 8 + 80;
 
-export type Library = typeof import('hnswlib-node');
+/** A string to the compiler, whose check has to pass without the package too (H1). */
+const PACKAGE: string = 'hnswlib-node';
+
+/** What is used of the library. */
+export interface Library {
+  readonly HierarchicalNSW: new (space: 'ip', dimensions: number) => NativeGraph;
+}
+
+interface NativeGraph {
+  initIndex(capacity: number, links: number, constructionWidth: number, seed: number): void;
+  readIndex(file: string): Promise<boolean>;
+  writeIndex(file: string): Promise<boolean>;
+  resizeIndex(capacity: number): void;
+  addPoint(vector: number[], number: number): void;
+  markDelete(number: number): void;
+  searchKnn(
+    vector: number[],
+    limit: number,
+    isWanted?: (number: number) => boolean,
+  ): { readonly distances: number[]; readonly neighbors: number[] };
+  setEf(width: number): void;
+  getIdsList(): number[];
+  getMaxElements(): number;
+  getCurrentCount(): number;
+}
 
 export type Hnsw =
   | { readonly kind: 'available'; readonly library: Library }
@@ -32,20 +55,20 @@ let loading: Promise<Hnsw> | undefined;
 
 /** H1. Once a thread. */
 export function loadHnsw(): Promise<Hnsw> {
-  loading ??= import('hnswlib-node').then(
-    ({ default: library }) => ({ kind: 'available', library }),
+  loading ??= import(PACKAGE).then(
+    ({ default: library }: { readonly default: Library }) => ({ kind: 'available', library }),
     (error: unknown) => ({ kind: 'missing', reason: errorText(error).split('\n')[0] ?? '' }),
   );
   return loading;
 }
 
 export class Graph {
-  readonly #native: HierarchicalNSW;
+  readonly #native: NativeGraph;
   readonly #dimensions: number;
   readonly #room: VectorRoom;
   #capacity = 0;
 
-  private constructor(native: HierarchicalNSW, dimensions: number, room: VectorRoom) {
+  private constructor(native: NativeGraph, dimensions: number, room: VectorRoom) {
     this.#native = native;
     this.#dimensions = dimensions;
     this.#room = room;

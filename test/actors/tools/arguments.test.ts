@@ -48,18 +48,29 @@ test('every description is plain data, and requires nothing that has a default',
 
 test('the registry holds each of the internal tools once', () => {
   expect(internalTools.names.toSorted()).toEqual([
+    'append_to_document',
     'checkpoint',
+    'create_document',
+    'delete_document',
+    'document_query',
+    'edit_document',
+    'list_project_files',
     'list_stored_outputs',
     'present_exhibit',
+    'project_search',
+    'read_document',
     'read_stored_output',
     'read_thread',
     'read_user_message',
     'recall_user_history',
+    'rename_document',
     'scratchpad_note',
     'tool_output_path',
     'tool_output_query',
     'tool_output_section',
     'update_conversation_state',
+    'update_document',
+    'workspace_search',
   ]);
   const twice = [...internalTools.all()];
   expect(() => toolRegistry([twice, twice])).toThrow(/two tools/);
