@@ -2,35 +2,20 @@
 // T1 `run` gets arguments that fit its schema, and a context that is all it may reach.
 // T2 `run` answers texts for a model and the same as data for a program. A Fault that it throws becomes an answer (U4).
 
-import type { Clock } from '../../std/clock.ts';
-import type { RandomSource } from '../../std/ids.ts';
 import type { Static, TObject } from '../../std/schema.ts';
-import type {
-  AskOptions,
-  CallsOf,
-  Protocol,
-  ReplyFrom,
-  RequestTo,
-  StreamsOf,
-} from '../../supervisor/protocol.ts';
+import type { ActorContext } from '../../supervisor/actor.ts';
+import type { Protocol, ReplyFrom, RequestTo, StreamsOf } from '../../supervisor/protocol.ts';
 import type { OutwardAnswer } from './protocol.ts';
 
-export interface OutwardContext {
+export interface OutwardContext extends Pick<ActorContext, 'clock' | 'random' | 'ask'> {
   readonly userId: string;
-  readonly clock: Clock;
-  readonly random: RandomSource;
   /** Aborted when nobody waits for the answer any more, for whatever reason. */
   readonly signal: AbortSignal;
   /** Says how far it is; null when nobody listens. */
   readonly progress: ((message: string) => void) | null;
   /** Called at most once, when the client cancels the call (U3); at once if it has already. */
   whenCancelled(undo: () => void): void;
-  ask<Q extends Protocol, Name extends CallsOf<Q>>(
-    protocol: Q,
-    name: Name,
-    message: RequestTo<Q, Name>,
-    options?: AskOptions,
-  ): Promise<ReplyFrom<Q, Name>>;
+  /** As of an actor, but never without a signal. */
   stream<Q extends Protocol, Name extends StreamsOf<Q>>(
     protocol: Q,
     name: Name,
