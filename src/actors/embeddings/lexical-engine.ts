@@ -1,8 +1,8 @@
 // LexicalEngine: the built-in model, open on this thread. What it reads of a text is worked out before the graph.
 
 import type { RandomSource } from '../../std/ids.ts';
-import { CHARACTERS_READ_MAX, lexicalFeatures } from './lexical-features.ts';
-import { ensureLexicalModel, LEXICAL_DIMENSIONS, lexicalFacts } from './lexical-model.ts';
+import { addFeatures, CHARACTERS_READ_MAX, TABLE_ROWS } from './lexical-features.ts';
+import { ensureLexicalModel, lexicalFacts } from './lexical-model.ts';
 import type { Model } from './model.ts';
 import { openOnnxSession } from './onnx-session.ts';
 
@@ -17,28 +17,15 @@ export async function openLexicalEngine(
     isComputedHere: true,
     charactersRead: CHARACTERS_READ_MAX,
     async run(texts) {
-      const features = texts.map(lexicalFeatures);
-      const width = Math.max(...features.map(({ rows }) => rows.length));
-      const rows = new BigInt64Array(texts.length * width);
-      // A row that fills up has the weight 0.
-      const weights = new Float32Array(texts.length * width);
-      features.forEach((feature, text) => {
-        feature.rows.forEach((row, at) => {
-          rows[text * width + at] = BigInt(row);
-        });
-        weights.set(feature.weights, text * width);
-      });
+      const features = new Float32Array(texts.length * TABLE_ROWS);
+      const tokens = texts.map((text, at) =>
+        addFeatures(features.subarray(at * TABLE_ROWS, (at + 1) * TABLE_ROWS), text),
+      );
       const { data } = await session.run(
-        {
-          rows: { data: rows, shape: [texts.length, width] },
-          weights: { data: weights, shape: [texts.length, 1, width] },
-        },
+        { features: { data: features, shape: [texts.length, TABLE_ROWS] } },
         'sentence_embedding',
       );
-      return {
-        vectors: data.slice(0, texts.length * LEXICAL_DIMENSIONS),
-        tokens: features.map(({ words }) => words),
-      };
+      return { vectors: data, tokens };
     },
     close: () => session.close(),
   };

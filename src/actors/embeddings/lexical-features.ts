@@ -8,8 +8,9 @@
 import { documentTokens } from '../../storage/tokenizer.ts';
 import { isCommonWord } from './common-words.ts';
 
-/** Rows of the model's table. */
+/** Rows of the model's table; a power of two. */
 export const TABLE_ROWS = 4_096;
+const ROW_MASK = TABLE_ROWS - 1;
 
 /** What lies behind them is not read: a text of that length is about many things anyway. */
 export const CHARACTERS_READ_MAX = 8_000;
@@ -28,24 +29,15 @@ const SHORT_WORD_WEIGHT = 0.5;
 /** From here on characters are words, and have no n-grams. */
 const FIRST_CJK = 0x2e80;
 
-export interface WeightedRows {
-  readonly rows: readonly number[];
-  readonly weights: Float32Array;
-  /** How many words were read. */
-  readonly words: number;
-}
-
-export function lexicalFeatures(text: string): WeightedRows {
+/** Adds the text's features to `sums`, which has a number for each row of the table. Answers how many words were read. */
+export function addFeatures(sums: Float32Array, text: string): number {
   const words = documentTokens(text.slice(0, CHARACTERS_READ_MAX)).slice(0, WORDS_MAX);
   const counts = new Map<string, number>();
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
-  const sums = new Float32Array(TABLE_ROWS);
   for (const [word, count] of counts) addWord(sums, word, (1 + Math.log(count)) * weightOf(word)); // F2
   // A text without words is a feature too: its vector has a length like any other.
   if (counts.size === 0) addFeature(sums, WORDLESS, 1);
-  const rows: number[] = [];
-  for (let row = 0; row < TABLE_ROWS; row += 1) if (sums[row] !== 0) rows.push(row);
-  return { rows, weights: Float32Array.from(rows, (row) => sums[row] ?? 0), words: words.length };
+  return words.length;
 }
 
 function weightOf(word: string): number {
@@ -76,7 +68,6 @@ function addWord(sums: Float32Array, word: string, weight: number): void {
 /** Of the word with its boundaries: `^run^` has `^r`, `^ru`, `^run`, `ru` … Their squared weights add up to the square of `weight`. */
 function addGrams(sums: Float32Array, word: string, weight: number): void {
   const length = Math.min(word.length, GRAM_WORD_LENGTH_MAX) + 2;
-  const unit = (at: number): number => (at === 0 || at === length - 1 ? BOUNDARY : word.charCodeAt(at - 1));
   let count = 0;
   for (let size = GRAM_LENGTH_MIN; size <= GRAM_LENGTH_MAX; size += 1)
     count += Math.max(0, length - size + 1);
@@ -85,7 +76,7 @@ function addGrams(sums: Float32Array, word: string, weight: number): void {
     let hash = GRAM;
     const end = Math.min(length, start + GRAM_LENGTH_MAX);
     for (let at = start; at < end; at += 1) {
-      hash = hashed(hash, unit(at));
+      hash = hashed(hash, at === 0 || at === length - 1 ? BOUNDARY : word.charCodeAt(at - 1));
       if (at - start + 1 >= GRAM_LENGTH_MIN) addFeature(sums, hash, each);
     }
   }
@@ -97,9 +88,10 @@ function addFeature(sums: Float32Array, hash: number, weight: number): void {
   addRow(sums, mixed(hash ^ 0x9e3779b1), weight);
 }
 
+/** The lowest bits are the row, the highest is the sign. */
 function addRow(sums: Float32Array, hash: number, weight: number): void {
-  const row = hash % TABLE_ROWS;
-  sums[row] = (sums[row] ?? 0) + (hash < 0x8000_0000 ? weight : -weight);
+  const row = hash & ROW_MASK;
+  sums[row] = (sums[row] as number) + (hash < 0x8000_0000 ? weight : -weight);
 }
 
 /** The finisher of MurmurHash3: 32 bits, unsigned. Also the sequence that the table is drawn from. */

@@ -15,7 +15,7 @@ import { onnxModel } from './onnx-writer.ts';
 const LEXICAL_MODEL = 'troupe-lexical-v1';
 export const LEXICAL_DIMENSIONS = 384;
 /** M1. Of the file. */
-export const LEXICAL_SHA256 = '40784ee42653a2fdc6a6391cc81573a1099e261c7610646ae31e370ce23ff8b9';
+export const LEXICAL_SHA256 = '3b3c450c823df4c57d97a86c0171a9bde2a92f21d5d3184a3a2d36e07b3561b4';
 
 export const lexicalFacts: EngineFacts = {
   model: LEXICAL_MODEL,
@@ -27,8 +27,7 @@ export function lexicalModel(): Uint8Array {
   return onnxModel({
     name: LEXICAL_MODEL,
     inputs: [
-      { name: 'rows', type: 'int64', shape: ['texts', 'features'] },
-      { name: 'weights', type: 'float', shape: ['texts', 1, 'features'] },
+      { name: 'features', type: 'float', shape: ['texts', TABLE_ROWS] },
     ],
     outputs: [{ name: 'sentence_embedding', type: 'float', shape: ['texts', LEXICAL_DIMENSIONS] }],
     tensors: [
@@ -37,13 +36,10 @@ export function lexicalModel(): Uint8Array {
         shape: [TABLE_ROWS, LEXICAL_DIMENSIONS],
         data: signs(TABLE_ROWS * LEXICAL_DIMENSIONS),
       },
-      { name: 'middle', shape: [1], data: BigInt64Array.from([1n]) },
     ],
     nodes: [
-      { operator: 'Gather', inputs: ['table', 'rows'], outputs: ['signs'] },
-      { operator: 'Cast', inputs: ['signs'], outputs: ['numbers'], attributes: { to: { int: 1 } } },
-      { operator: 'MatMul', inputs: ['weights', 'numbers'], outputs: ['sums'] },
-      { operator: 'Squeeze', inputs: ['sums', 'middle'], outputs: ['sum'] },
+      { operator: 'Cast', inputs: ['table'], outputs: ['numbers'], attributes: { to: { int: 1 } } },
+      { operator: 'MatMul', inputs: ['features', 'numbers'], outputs: ['sum'] },
       {
         operator: 'LpNormalization',
         inputs: ['sum'],
