@@ -1,12 +1,12 @@
 // Hashes: the door to digests, for names that follow from content.
 
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, hash as hashOf, timingSafeEqual } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 
 /** SHA-256 of the bytes, or of the text's UTF-8 form, in lowercase hex. */
 export function sha256Hex(content: string | Uint8Array): string {
-  return createHash('sha256').update(content).digest('hex');
+  return hashOf('sha256', content, 'hex');
 }
 
 /** SHA-256 of a file, which may be larger than memory. @throws when it cannot be read */

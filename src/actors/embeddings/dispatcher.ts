@@ -13,7 +13,7 @@ import type { EngineSource } from './engine-source.ts';
 import { BULK_DEADLINE_MS, embeddingFaults, type Priority, type TextKind } from './protocol.ts';
 import { type EmbedderBehaviour, type EmbedderThread, type ThreadLimits, Threads } from './threads.ts';
 import { type CachedVector, VectorCache } from './vector-cache.ts';
-import { BATCH_TEXTS_MAX, type Waiter, type Work, WorkQueue } from './work-queue.ts';
+import { BATCH_TEXTS_MAX, type Batch, type Waiter, type Wanted, type Work, WorkQueue } from './work-queue.ts';
 
 /** R1. */
 const GATHER_MS = 5;
@@ -34,13 +34,6 @@ export interface DispatcherOptions {
   readonly onEngine: (engine: EngineRecord, error: unknown) => void;
 }
 
-interface Batch {
-  readonly works: readonly Work[];
-  /** Those that somebody still waits for. */
-  awaited: number;
-  readonly abort: AbortController;
-}
-
 export interface MadeVectors {
   readonly vectors: readonly Float32Array[];
   readonly tokens: number;
@@ -55,9 +48,8 @@ export class Dispatcher {
     bulk: new WorkQueue(),
   };
   readonly cache: VectorCache;
-  /** By priority and key: what waits and what is worked on. */
-  readonly #open = new Map<string, Work>();
-  readonly #batchOf = new Map<Work, Batch>();
+  /** By key: what waits and what is worked on. */
+  readonly #open: Readonly<Record<Priority, Map<string, Work>>> = { interactive: new Map(), bulk: new Map() };
 
   constructor(context: ActorContext, { behaviour, limits, cacheBytesMax, onEngine }: DispatcherOptions) {
     this.#context = context;
@@ -100,38 +92,34 @@ export class Dispatcher {
     this.#assertRoom(texts, priority);
     const { promise, resolve, reject } = Promise.withResolvers<MadeVectors>();
     const vectors = new Array<Float32Array>(texts.length);
-    const mine = new Map<Waiter, Work>();
+    const works: Work[] = [];
     let missing = texts.length;
     let tokens = 0;
-    const settle = (end: () => void): void => {
-      signal.removeEventListener('abort', leave);
-      for (const [waiter, work] of mine) this.#unwait(waiter, work);
-      mine.clear();
-      end();
+    const end = (): void => signal.removeEventListener('abort', leave);
+    const waiter: Waiter = {
+      done(index, made) {
+        vectors[index] = made.vector;
+        tokens += made.tokens;
+        missing -= 1;
+        if (missing > 0) return;
+        end();
+        resolve({ vectors, tokens });
+      },
+      failed: (error) => {
+        end();
+        for (const work of works) this.#unwait(waiter, work);
+        reject(error);
+      },
     };
-    const leave = (): void => settle(() => reject(signal.reason));
-    const take = (index: number, result: CachedVector): void => {
-      vectors[index] = result.vector;
-      tokens += result.tokens;
-      missing -= 1;
-      if (missing === 0) settle(() => resolve({ vectors, tokens }));
-    };
-    texts.forEach((text, index) => {
-      const key = sha256Hex(`${engine.id}\n${kind}\n${text}`);
+    const leave = (): void => waiter.failed(signal.reason);
+    const keyStart = `${engine.id}\n${kind}\n`;
+    for (const [index, text] of texts.entries()) {
+      const key = sha256Hex(keyStart + text);
       const cached = this.cache.get(key);
-      if (cached !== undefined) {
-        take(index, cached);
-        return;
-      }
-      const waiter: Waiter = {
-        done: (result) => {
-          mine.delete(waiter);
-          take(index, result);
-        },
-        failed: (error) => settle(() => reject(error)),
-      };
-      mine.set(waiter, this.#wait(waiter, { key, text, engine, kind, priority }));
-    });
+      if (cached === undefined)
+        works.push(this.#wait({ waiter, index }, { key, text, engine, kind, priority }));
+      else waiter.done(index, cached);
+    }
     if (missing > 0) {
       if (signal.aborted) leave();
       else signal.addEventListener('abort', leave, { once: true });
@@ -149,27 +137,28 @@ export class Dispatcher {
   }
 
   /** R2. */
-  #wait(waiter: Waiter, asked: Omit<Work, 'sinceMs' | 'waiters' | 'isSuspect'>): Work {
-    const known = this.#open.get(openKey(asked));
+  #wait(wanted: Wanted, asked: Pick<Work, 'key' | 'text' | 'engine' | 'kind' | 'priority'>): Work {
+    const open = this.#open[asked.priority];
+    const known = open.get(asked.key);
     if (known !== undefined) {
-      known.waiters.add(waiter);
+      known.wanted = [...known.wanted, wanted];
       return known;
     }
     const sinceMs = this.#context.clock.monotonicMs();
-    const work: Work = { ...asked, sinceMs, waiters: new Set([waiter]), isSuspect: false };
-    this.#open.set(openKey(work), work);
+    const work: Work = { ...asked, sinceMs, wanted: [wanted], batch: null, isSuspect: false };
+    open.set(work.key, work);
     this.#queues[work.priority].add(work);
     return work;
   }
 
   #unwait(waiter: Waiter, work: Work): void {
-    if (!work.waiters.delete(waiter) || work.waiters.size > 0) return;
-    this.#open.delete(openKey(work));
-    if (this.#queues[work.priority].remove(work)) return;
-    const batch = this.#batchOf.get(work);
-    if (batch === undefined) return;
-    batch.awaited -= 1;
-    if (batch.awaited === 0) batch.abort.abort(); // B4
+    if (work.wanted.length === 0) return;
+    work.wanted = work.wanted.filter((wanted) => wanted.waiter !== waiter);
+    if (work.wanted.length > 0) return;
+    this.#open[work.priority].delete(work.key);
+    if (this.#queues[work.priority].remove(work) || work.batch === null) return;
+    work.batch.awaited -= 1;
+    if (work.batch.awaited === 0) work.batch.abort.abort(); // B4
   }
 
   #pump(): void {
@@ -213,7 +202,7 @@ export class Dispatcher {
     if (first === undefined) return;
     const { engine, kind, priority } = first;
     const batch: Batch = { works, awaited: works.length, abort: new AbortController() };
-    for (const work of works) this.#batchOf.set(work, batch);
+    for (const work of works) work.batch = batch;
     this.#threads.begin(thread, priority, isExclusive);
     const order = {
       source: engine.source,
@@ -241,12 +230,11 @@ export class Dispatcher {
   #made(engine: EngineRecord, works: readonly Work[], { vectors, tokens }: EmbedResult): void {
     const { dimensions } = engine;
     works.forEach((work, at) => {
-      this.#close(work);
       // A copy of its own: a view would keep the whole batch in memory as long as any of them is kept.
       const vector = vectors.slice(at * dimensions, (at + 1) * dimensions);
       const made: CachedVector = { vector, tokens: tokens[at] ?? 0 };
       this.cache.put(work.key, made);
-      for (const waiter of [...work.waiters]) waiter.done(made);
+      for (const { waiter, index } of this.#closed(work)) waiter.done(index, made);
     });
     this.#onEngine(engine, null);
   }
@@ -257,31 +245,32 @@ export class Dispatcher {
     if (isEngines) this.#onEngine(engine, error);
     const told = error.code === 'engine_changed' ? embeddingFaults.engine_unavailable(error.message) : error;
     for (const work of works) {
-      this.#batchOf.delete(work);
-      if (work.waiters.size === 0) continue;
+      work.batch = null;
+      if (work.wanted.length === 0) continue;
       if (isLost(error) && !work.isSuspect) {
         work.isSuspect = true;
         this.#queues[work.priority].add(work); // B5
         continue;
       }
-      this.#close(work);
       const fault = isLost(error)
         ? embeddingFaults.text_unworkable('the thread that worked on this text ended, twice')
         : told;
-      for (const waiter of [...work.waiters]) waiter.failed(fault);
+      for (const { waiter } of this.#closed(work)) waiter.failed(fault);
     }
   }
 
-  #close(work: Work): void {
-    this.#batchOf.delete(work);
-    if (this.#open.get(openKey(work)) === work) this.#open.delete(openKey(work));
+  /** Answers who wanted it: from now on nobody does. */
+  #closed(work: Work): readonly Wanted[] {
+    const { wanted } = work;
+    const open = this.#open[work.priority];
+    // Who left may have come again, and be waiting for another one.
+    if (open.get(work.key) === work) open.delete(work.key);
+    work.batch = null;
+    work.wanted = [];
+    return wanted;
   }
 }
 
 function isLost(error: unknown): boolean {
   return isFault(error) && LOST_CODES.has(error.code);
-}
-
-function openKey({ priority, key }: Pick<Work, 'priority' | 'key'>): string {
-  return `${priority} ${key}`;
 }

@@ -26,9 +26,7 @@ export const lexicalFacts: EngineFacts = {
 export function lexicalModel(): Uint8Array {
   return onnxModel({
     name: LEXICAL_MODEL,
-    inputs: [
-      { name: 'features', type: 'float', shape: ['texts', TABLE_ROWS] },
-    ],
+    inputs: [{ name: 'features', type: 'float', shape: ['texts', TABLE_ROWS] }],
     outputs: [{ name: 'sentence_embedding', type: 'float', shape: ['texts', LEXICAL_DIMENSIONS] }],
     tensors: [
       {

@@ -16,10 +16,23 @@ const BATCH_LENGTH_MAX = 1_000_000;
 /** W2. */
 const LOOK_AHEAD_MAX = 256;
 
-/** Whoever wants the vector of a text: told once. */
+/** Whoever wants vectors: told once of each text that it waits for, by the number that it has given to it; or once of all. */
 export interface Waiter {
-  done(result: CachedVector): void;
+  done(index: number, made: CachedVector): void;
   failed(error: unknown): void;
+}
+
+export interface Wanted {
+  readonly waiter: Waiter;
+  readonly index: number;
+}
+
+/** What a thread is given at once. */
+export interface Batch {
+  readonly works: readonly Work[];
+  /** Those that somebody still waits for. */
+  awaited: number;
+  readonly abort: AbortController;
 }
 
 export interface Work {
@@ -30,7 +43,10 @@ export interface Work {
   readonly kind: TextKind;
   readonly priority: Priority;
   readonly sinceMs: number;
-  readonly waiters: Set<Waiter>;
+  /** Empty when nobody waits for it any more. */
+  wanted: readonly Wanted[];
+  /** Null while it waits. */
+  batch: Batch | null;
   isSuspect: boolean;
 }
 
