@@ -32,7 +32,7 @@ export function queryTokens(text: string): string[] {
 }
 
 function* tokens(text: string, everyCharacter: boolean): Iterable<string> {
-  for (const [run] of fold(text).matchAll(RUN)) {
+  for (const run of fold(text).match(RUN) ?? []) {
     if (!UNSPACED.test(run)) {
       yield word(run);
       continue;
