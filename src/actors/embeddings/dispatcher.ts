@@ -3,23 +3,30 @@
 // R1 Requests are coalesced: a batch leaves when it is full, or when its oldest text has waited GATHER_MS. What is interactive
 //    leaves at once when there is a thread with nothing interactive to do: it would gather for nothing.
 // R2 A text that is asked for twice is worked on once, within its priority; one that was made lately comes from the cache.
+// R3 Many texts are taken in pieces, between which the edge does what else there is: it has the whole service to serve. The
+//    threads begin with the first piece.
 
 import { isFault } from '../../std/errors.ts';
+import { afterTurn } from '../../std/event-loop.ts';
 import { sha256Hex } from '../../std/hashes.ts';
 import type { ActorContext } from '../../supervisor/actor.ts';
+import { Asking, type MadeVectors } from './asking.ts';
 import type { EmbedResult, EngineFacts } from './embedder-protocol.ts';
 import type { EngineRecord } from './engine-lock.ts';
 import type { EngineSource } from './engine-source.ts';
 import { BULK_DEADLINE_MS, embeddingFaults, type Priority, type TextKind } from './protocol.ts';
 import { type EmbedderBehaviour, type EmbedderThread, type ThreadLimits, Threads } from './threads.ts';
 import { type CachedVector, VectorCache } from './vector-cache.ts';
-import { BATCH_TEXTS_MAX, type Batch, type Waiter, type Wanted, type Work, WorkQueue } from './work-queue.ts';
+import { BATCH_TEXTS_MAX, type Batch, type Wanted, type Work, WorkQueue } from './work-queue.ts';
 
 /** R1. */
 const GATHER_MS = 5;
 /** B4. Minutes of work for a model of the usual size; and what they may weigh. */
 const WAITING_TEXTS_MAX: Readonly<Record<Priority, number>> = { interactive: 4_096, bulk: 8_192 };
 const WAITING_LENGTH_MAX = 64 * 1024 * 1024;
+/** R3. Less than a millisecond of hashing. */
+const TAKEN_TEXTS_MAX = 128;
+const TAKEN_LENGTH_MAX = 256 * 1024;
 /** To open a large model takes a while, and its digest reads all of it. */
 const INSPECT_DEADLINE_MS = 120_000;
 
@@ -34,11 +41,6 @@ export interface DispatcherOptions {
   readonly onEngine: (engine: EngineRecord, error: unknown) => void;
 }
 
-export interface MadeVectors {
-  readonly vectors: readonly Float32Array[];
-  readonly tokens: number;
-}
-
 export class Dispatcher {
   readonly #context: ActorContext;
   readonly #onEngine: DispatcherOptions['onEngine'];
@@ -50,6 +52,12 @@ export class Dispatcher {
   readonly cache: VectorCache;
   /** By key: what waits and what is worked on. */
   readonly #open: Readonly<Record<Priority, Map<string, Work>>> = { interactive: new Map(), bulk: new Map() };
+
+  /** Of requests that were let in: what is not taken yet (R3). */
+  readonly #arriving: Readonly<Record<Priority, { texts: number; length: number }>> = {
+    interactive: { texts: 0, length: 0 },
+    bulk: { texts: 0, length: 0 },
+  };
 
   constructor(context: ActorContext, { behaviour, limits, cacheBytesMax, onEngine }: DispatcherOptions) {
     this.#context = context;
@@ -89,71 +97,67 @@ export class Dispatcher {
     signal: AbortSignal,
   ): Promise<MadeVectors> {
     if (texts.length === 0) return Promise.resolve({ vectors: [], tokens: 0 });
-    this.#assertRoom(texts, priority);
-    const { promise, resolve, reject } = Promise.withResolvers<MadeVectors>();
-    const vectors = new Array<Float32Array>(texts.length);
-    const works: Work[] = [];
-    let missing = texts.length;
-    let tokens = 0;
-    const end = (): void => signal.removeEventListener('abort', leave);
-    const waiter: Waiter = {
-      done(index, made) {
-        vectors[index] = made.vector;
-        tokens += made.tokens;
-        missing -= 1;
-        if (missing > 0) return;
-        end();
-        resolve({ vectors, tokens });
-      },
-      failed: (error) => {
-        end();
-        for (const work of works) this.#unwait(waiter, work);
-        reject(error);
-      },
-    };
-    const leave = (): void => waiter.failed(signal.reason);
+    const length = texts.reduce((sum, text) => sum + text.length, 0);
+    this.#assertRoom(texts.length, length, priority);
+    const asking = new Asking(texts.length, signal, (works) => {
+      for (const work of works) this.#unwait(asking, work);
+    });
     const keyStart = `${engine.id}\n${kind}\n`;
-    for (const [index, text] of texts.entries()) {
-      const key = sha256Hex(keyStart + text);
-      const cached = this.cache.get(key);
-      if (cached === undefined)
-        works.push(this.#wait({ waiter, index }, { key, text, engine, kind, priority }));
-      else waiter.done(index, cached);
-    }
-    if (missing > 0) {
-      if (signal.aborted) leave();
-      else signal.addEventListener('abort', leave, { once: true });
+    const arriving = this.#arriving[priority];
+    arriving.texts += texts.length;
+    arriving.length += length;
+    /** R3. */
+    const take = (from: number): void => {
+      let index = from;
+      for (let taken = 0; index < texts.length; index += 1) {
+        const text = texts[index] as string;
+        taken += text.length;
+        if (index > from && (index === from + TAKEN_TEXTS_MAX || taken > TAKEN_LENGTH_MAX)) break;
+        arriving.texts -= 1;
+        arriving.length -= text.length;
+        if (asking.hasEnded) continue;
+        const key = sha256Hex(keyStart + text);
+        const cached = this.cache.get(key);
+        if (cached !== undefined) asking.done(index, cached);
+        else this.#wait(asking, index, { key, text, engine, kind, priority });
+      }
       this.#pump();
-    }
-    return promise;
+      if (index < texts.length) this.#context.pipe(new Promise<void>(afterTurn), () => take(index));
+    };
+    take(0);
+    return asking.made;
   }
 
   /** B4. Counts what is already made or asked for too: to be full a little early does no harm. */
-  #assertRoom(texts: readonly string[], priority: Priority): void {
-    const queue = this.#queues[priority];
-    const length = texts.reduce((sum, text) => sum + text.length, queue.length);
-    if (queue.texts + texts.length <= WAITING_TEXTS_MAX[priority] && length <= WAITING_LENGTH_MAX) return;
-    throw embeddingFaults.embeddings_full(`${queue.texts} texts wait for their vectors already`);
+  #assertRoom(texts: number, length: number, priority: Priority): void {
+    const [queue, arriving] = [this.#queues[priority], this.#arriving[priority]];
+    const waiting = queue.texts + arriving.texts;
+    const isTooMuch = queue.length + arriving.length + length > WAITING_LENGTH_MAX;
+    if (waiting + texts <= WAITING_TEXTS_MAX[priority] && !isTooMuch) return;
+    throw embeddingFaults.embeddings_full(`${waiting} texts wait for their vectors already`);
   }
 
   /** R2. */
-  #wait(wanted: Wanted, asked: Pick<Work, 'key' | 'text' | 'engine' | 'kind' | 'priority'>): Work {
+  #wait(
+    asking: Asking,
+    index: number,
+    asked: Pick<Work, 'key' | 'text' | 'engine' | 'kind' | 'priority'>,
+  ): void {
     const open = this.#open[asked.priority];
-    const known = open.get(asked.key);
-    if (known !== undefined) {
-      known.wanted = [...known.wanted, wanted];
-      return known;
+    let work = open.get(asked.key);
+    if (work === undefined) {
+      const sinceMs = this.#context.clock.monotonicMs();
+      work = { ...asked, sinceMs, wanted: [], batch: null, isSuspect: false };
+      open.set(work.key, work);
+      this.#queues[work.priority].add(work);
     }
-    const sinceMs = this.#context.clock.monotonicMs();
-    const work: Work = { ...asked, sinceMs, wanted: [wanted], batch: null, isSuspect: false };
-    open.set(work.key, work);
-    this.#queues[work.priority].add(work);
-    return work;
+    work.wanted.push({ asking, index });
+    asking.waitsFor(work);
   }
 
-  #unwait(waiter: Waiter, work: Work): void {
+  #unwait(asking: Asking, work: Work): void {
     if (work.wanted.length === 0) return;
-    work.wanted = work.wanted.filter((wanted) => wanted.waiter !== waiter);
+    work.wanted = work.wanted.filter((wanted) => wanted.asking !== asking);
     if (work.wanted.length > 0) return;
     this.#open[work.priority].delete(work.key);
     if (this.#queues[work.priority].remove(work) || work.batch === null) return;
@@ -214,6 +218,7 @@ export class Dispatcher {
     this.#context.pipe(
       thread.ref.ask('embed', order, { signal: batch.abort.signal, deadlineMs: BULK_DEADLINE_MS }),
       (result) => {
+        thread.isWarm = true;
         this.#threads.end(thread, priority);
         this.#made(engine, works, result);
         this.#pump();
@@ -234,7 +239,7 @@ export class Dispatcher {
       const vector = vectors.slice(at * dimensions, (at + 1) * dimensions);
       const made: CachedVector = { vector, tokens: tokens[at] ?? 0 };
       this.cache.put(work.key, made);
-      for (const { waiter, index } of this.#closed(work)) waiter.done(index, made);
+      for (const { asking, index } of this.#closed(work)) asking.done(index, made);
     });
     this.#onEngine(engine, null);
   }
@@ -255,7 +260,7 @@ export class Dispatcher {
       const fault = isLost(error)
         ? embeddingFaults.text_unworkable('the thread that worked on this text ended, twice')
         : told;
-      for (const { waiter } of this.#closed(work)) waiter.failed(fault);
+      for (const { asking } of this.#closed(work)) asking.failed(fault);
     }
   }
 

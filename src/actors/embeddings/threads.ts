@@ -1,6 +1,7 @@
 // Threads: the embedders, each alone on a thread of its own. Owned by the dispatcher.
-// T1 A thread is started when there is work that no other has room for, and let go when it has had none for a while: models
-//    are large, and most of the time nobody asks.
+// T1 A thread is started when there is bulk work that no other is free for, or interactive work that no other has room for, and
+//    let go when it has had none for a while: models are large, and most of the time nobody asks. What is interactive goes to a
+//    thread that has its model open, if there is one: to open it takes longer than to wait for a few others.
 // T2 A thread has at most BULK_BATCHES_MAX bulk batches, one that it works on and one that it need not wait for, and as many
 //    interactive ones, which it takes first.
 // T3 A suspect (see work-queue.ts) has its thread to itself.
@@ -22,6 +23,8 @@ export interface EmbedderThread {
   readonly ref: Ref<typeof embedder>;
   /** What it was given and has not answered. */
   readonly batches: Record<Priority, number>;
+  /** It has answered once. */
+  isWarm: boolean;
   /** T3. */
   isExclusive: boolean;
 }
@@ -58,15 +61,15 @@ export class Threads {
     return Array.from(this.#threads.values(), ({ ref: _, ...view }) => view);
   }
 
-  /** One with room, an idle one first; a new one rather than one that is busy with the same (T1); null when all are full. */
+  /** One with room, the freest first; a new one rather than one that is busy with bulk (T1); null when all are full. */
   withRoom(priority: Priority): EmbedderThread | null {
     let best: EmbedderThread | null = null;
     for (const thread of this.#threads.values()) {
       if (thread.isExclusive || thread.batches[priority] >= BATCHES_MAX[priority]) continue;
-      if (best === null || isFreer(thread, best, priority)) best = thread;
+      if (best === null || isBetter(thread, best, priority)) best = thread;
     }
-    if (best === null || best.batches[priority] > 0) return this.#started() ?? best;
-    return best;
+    const isNewWanted = best === null || (priority === 'bulk' && best.batches.bulk > 0);
+    return (isNewWanted ? this.#started() : null) ?? best;
   }
 
   /** T3. */
@@ -109,7 +112,13 @@ export class Threads {
       placement: 'dedicated',
       shutdownMs: SHUTDOWN_MS,
     });
-    const thread: EmbedderThread = { id, ref, batches: { interactive: 0, bulk: 0 }, isExclusive: false };
+    const thread: EmbedderThread = {
+      id,
+      ref,
+      batches: { interactive: 0, bulk: 0 },
+      isWarm: false,
+      isExclusive: false,
+    };
     this.#threads.set(id, thread);
     this.#context.watch(ref, () => {
       this.lose(thread);
@@ -124,7 +133,8 @@ export class Threads {
   }
 }
 
-function isFreer(one: EmbedderThread, other: EmbedderThread, priority: Priority): boolean {
+function isBetter(one: EmbedderThread, other: EmbedderThread, priority: Priority): boolean {
+  if (priority === 'interactive' && one.isWarm !== other.isWarm) return one.isWarm;
   const [load, otherLoad] = [one.batches[priority], other.batches[priority]];
   if (load !== otherLoad) return load < otherLoad;
   return one.batches.interactive + one.batches.bulk < other.batches.interactive + other.batches.bulk;

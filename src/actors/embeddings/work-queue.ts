@@ -5,9 +5,9 @@
 //    because others fit together better.
 // W3 Suspects were in a batch whose thread died. They go alone, and before all others of their priority.
 
+import type { Asking } from './asking.ts';
 import type { EngineRecord } from './engine-lock.ts';
 import type { Priority, TextKind } from './protocol.ts';
-import type { CachedVector } from './vector-cache.ts';
 
 /** As many as a batch has; more would wait for each other. */
 export const BATCH_TEXTS_MAX = 32;
@@ -16,14 +16,9 @@ const BATCH_LENGTH_MAX = 1_000_000;
 /** W2. */
 const LOOK_AHEAD_MAX = 256;
 
-/** Whoever wants vectors: told once of each text that it waits for, by the number that it has given to it; or once of all. */
-export interface Waiter {
-  done(index: number, made: CachedVector): void;
-  failed(error: unknown): void;
-}
-
+/** Who wants the vector of a text, and which of its texts it is. */
 export interface Wanted {
-  readonly waiter: Waiter;
+  readonly asking: Asking;
   readonly index: number;
 }
 
@@ -44,7 +39,7 @@ export interface Work {
   readonly priority: Priority;
   readonly sinceMs: number;
   /** Empty when nobody waits for it any more. */
-  wanted: readonly Wanted[];
+  wanted: Wanted[];
   /** Null while it waits. */
   batch: Batch | null;
   isSuspect: boolean;
