@@ -2,6 +2,10 @@
 // with its file.
 
 import { defineConfig } from 'vitest/config';
+import { useCompileCache } from './scripts/compile-cache.cjs';
+
+// The processes of the test files inherit it.
+useCompileCache();
 
 export default defineConfig({
   test: {

@@ -5,6 +5,7 @@
 
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
+const { keepCompiled, useCompileCache } = require('./compile-cache.cjs');
 
 const NODE_MAJOR_MIN = 24;
 
@@ -23,5 +24,6 @@ if (file === undefined) {
 }
 const entry = path.resolve(file);
 process.argv = [node, entry, ...rest];
+useCompileCache();
 // A failure is left unhandled, as if the file had been started directly: Node prints it and exits with 1.
-void import(pathToFileURL(entry).href);
+void import(pathToFileURL(entry).href).then(() => keepCompiled());
