@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { ChildOptions, Placement } from '../../src/supervisor/actor.ts';
 import type { Ref } from '../../src/supervisor/protocol.ts';
 import type { ActorSystem } from '../../src/supervisor/system.ts';
-import { loopTurn, openProbe } from '../../src/supervisor/testkit/index.ts';
+import { openProbe } from '../../src/supervisor/testkit/index.ts';
 import {
   on,
   onThread,
@@ -14,6 +14,7 @@ import {
   type Transport,
 } from '../support/actor-system.ts';
 import { counterActor, counterProtocol } from '../support/counter-actor.ts';
+import { eventually } from '../support/eventually.ts';
 import { foremanActor, type foremanProtocol } from '../support/foreman-actor.ts';
 
 type Foreman = Ref<typeof foremanProtocol>;
@@ -27,8 +28,8 @@ function threadOf(system: ActorSystem, name: string): number | undefined {
   return system.threads().find((view) => view.name === name && view.state !== 'leaving')?.thread;
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await loopTurn();
+function hasThread(system: ActorSystem, number: number): boolean {
+  return system.threads().some(({ thread }) => thread === number);
 }
 
 describe.each(TRANSPORTS)('a parent on %s places its child', (transport) => {
@@ -83,17 +84,12 @@ describe.each(TRANSPORTS)('a parent on %s places its child', (transport) => {
     const { address } = await foreman.ask('hire', options);
     const child = system.named(counterProtocol, 'child');
     child.tell('crash', 'boom');
-    const whereNow = async (): Promise<number> =>
-      (await child.ask('whereabouts', {}).catch(() => address)).thread;
-    let now = await whereNow();
-    while (now === address.thread) {
-      await loopTurn();
-      now = await whereNow();
-    }
-    await until(() => !system.threads().some(({ thread }) => thread === address.thread));
+    await eventually(() => child.ask('whereabouts', {})).not.toMatchObject({ thread: address.thread });
+    const { thread: now } = await child.ask('whereabouts', {});
+    await eventually(() => hasThread(system, address.thread)).toBe(false);
     await foreman.ask('fire', 'child');
-    await until(() => threadOf(system, 'foreman/child') === undefined);
-    await until(() => !system.threads().some(({ thread }) => thread === now));
+    await eventually(() => threadOf(system, 'foreman/child')).toBeUndefined();
+    await eventually(() => hasThread(system, now)).toBe(false);
   });
 
   test('and hears of its end, by watch and by link, from the first moment on', async () => {
@@ -120,7 +116,7 @@ describe.each(TRANSPORTS)('a parent on %s places its child', (transport) => {
     expect(await foreman.ask('drainAtOnce', { id: 'c', placement: { anyOf: ['two'] } })).toMatchObject(
       stopped,
     );
-    await until(() => threadOf(system, 'foreman/a') === undefined);
+    await eventually(() => threadOf(system, 'foreman/a')).toBeUndefined();
   });
 });
 
@@ -132,11 +128,8 @@ test('a child that a worker placed elsewhere is restarted when its thread is los
   const { address } = await foreman.ask('hire', options);
   await system.terminateThread(address.thread);
   const child = system.named(counterProtocol, 'child');
-  let again = address;
-  while (again.actor === address.actor) {
-    await loopTurn();
-    again = await child.ask('whereabouts', {}).catch(() => address);
-  }
+  await eventually(() => child.ask('whereabouts', {})).not.toMatchObject({ actor: address.actor });
+  const again = await child.ask('whereabouts', {});
   expect(again.thread).toBe(threadOf(system, 'two'));
   probe.watch(again);
   await system.terminateThread((await foreman.ask('whereabouts', {})).thread);
@@ -150,7 +143,7 @@ test('a dedicated thread does not outlive the thread of the one that asked for i
   await foreman.ask('hire', { id: 'child', placement: 'dedicated' });
   foreman.tell('hireBlindly', { id: 'late', placement: 'dedicated' });
   await system.terminateThread(thread);
-  await until(() => system.threads().length === 0);
+  await eventually(() => system.threads()).toEqual([]);
 });
 
 test('a place that nobody can give fails the spawn, or the child when it is asked for from afar', async () => {
