@@ -1,6 +1,8 @@
 // MadeVectors: vectors of length one that a seed decides: in clusters, as the texts of related documents are, or spread evenly over
 // all directions, which no texts are, and which is the hardest there is for a graph.
 
+import { randomNumbers } from './random-numbers.ts';
+
 export type Spread = 'clustered' | 'uniform';
 
 const CLUSTERS = 1_000;
@@ -22,22 +24,4 @@ export function vectorMaker(spread: Spread, dimensions: number, seed: number): (
 function unit(vector: Float32Array): Float32Array {
   const length = Math.sqrt(vector.reduce((sum, member) => sum + member * member, 0));
   return vector.map((member) => member / length);
-}
-
-/**
- * Small Fast Counting (Doty-Humphrey, PractRand): 77 million numbers are drawn here, and a generator that begins again before that
- * gives the same vector twice.
- */
-function randomNumbers(seed: number): () => number {
-  let [a, b, c, counter] = [seed | 0, 0x9e3779b9 | 0, 0x85ebca6b | 0, 1];
-  const next = (): number => {
-    const sum = (a + b + counter) | 0;
-    counter = (counter + 1) | 0;
-    a = b ^ (b >>> 9);
-    b = (c + (c << 3)) | 0;
-    c = (((c << 21) | (c >>> 11)) + sum) | 0;
-    return (sum >>> 0) / 2 ** 32;
-  };
-  for (let i = 0; i < 20; i += 1) next();
-  return next;
 }

@@ -6,6 +6,7 @@
 // S4 Values are plain data (msgpack). Keys are strings, finite numbers, booleans, or arrays of these, and sort in that
 //    order; an array of one part is the same key as that part. Bounds may also be infinite.
 
+import type { Judgement } from './graph-recall.ts';
 import type { VectorRoom } from './vector-room.ts';
 
 export type Durability = 'committed' | 'flushed';
@@ -211,7 +212,9 @@ export interface VectorIndexOptions {
   readonly room: VectorRoom;
   /** From so many vectors on a graph is built; fewer are compared as quickly. */
   readonly graphVectorsMin?: number;
-  /** Asks the graph where to compare would be cheaper too; so a test sees what it answers. */
+  /** A graph that finds less than this share of the nearest is not asked. */
+  readonly recallTarget?: number;
+  /** Asks the graph where to compare would be quicker too; so a test sees what it answers. */
   readonly prefersGraph?: boolean;
   /** A snapshot is worth so many changes of the graph at least. */
   readonly snapshotChangesMin?: number;
@@ -239,6 +242,7 @@ export interface VectorIndex {
 export interface VectorIndexStatistics {
   readonly vectors: number;
   readonly inGraph: number;
+  /** A byte for each member; the others are compared on disk. */
   readonly inMemory: number;
   readonly onDisk: number;
   /** They still take room. */
@@ -247,6 +251,8 @@ export interface VectorIndexStatistics {
   readonly isFull: boolean;
   /** Whether graphs can be built here: their library is compiled at install. `unknown` before the first work. */
   readonly graphs: 'unknown' | 'available' | 'missing';
+  /** How well the graph was found to answer, and how widely it is asked; null before. Without a width all is compared. */
+  readonly judgement: Judgement | null;
 }
 
 // ---- Blobs: bytes too many for a table, in files named by their SHA-256 (ADR 21). The primary thread writes, all may read.

@@ -36,11 +36,7 @@ interface NativeGraph {
   resizeIndex(capacity: number): void;
   addPoint(vector: number[], number: number): void;
   markDelete(number: number): void;
-  searchKnn(
-    vector: number[],
-    limit: number,
-    isWanted?: (number: number) => boolean,
-  ): { readonly distances: number[]; readonly neighbors: number[] };
+  searchKnn(vector: number[], limit: number): { readonly distances: number[]; readonly neighbors: number[] };
   setEf(width: number): void;
   getIdsList(): number[];
   getMaxElements(): number;
@@ -135,18 +131,10 @@ export class Graph {
   }
 
   /** The wider the search, the fewer of the nearest it misses. */
-  search(
-    vector: Float32Array,
-    limit: number,
-    width: number,
-    passes?: (number: number) => boolean,
-  ): readonly Near[] {
+  search(vector: Float32Array, limit: number, width: number): readonly Near[] {
     this.#native.setEf(Math.max(width, limit));
-    const { neighbors, distances } = this.#native.searchKnn(
-      Array.from(vector),
-      Math.min(limit, this.#capacity),
-      passes,
-    );
+    const few = Math.min(limit, this.#capacity);
+    const { neighbors, distances } = this.#native.searchKnn(Array.from(vector), few);
     return neighbors.map((number, i) => ({ number, similarity: 1 - (distances[i] as number) }));
   }
 

@@ -28,6 +28,11 @@ export class Nearest {
     if (kept.length === this.#limit) this.#least = (kept[this.#limit - 1] as Near).similarity;
   }
 
+  /** What is less near than that is not kept. */
+  get least(): number {
+    return this.#least;
+  }
+
   /** The nearest first. */
   get all(): readonly Near[] {
     return this.#kept;

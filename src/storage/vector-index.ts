@@ -1,12 +1,14 @@
 // VectorIndex: the nearest of an engine's vectors. It follows what is stored, and settles it: vectors come into memory, and
 // where there are many, into a graph. One thread owns an index.
-// X1 A search follows first: it sees every change that was committed before. What is not settled yet is compared one by one.
-// X2 The graph is asked when that is the cheaper way. Where it answers fewer than there are, and where a filter lets few
-//    through, all that pass are compared: an answer is never short, however narrow the filter.
+// X1 A search follows first: it sees every change that was committed before. What is not settled yet is compared on disk.
+// X2 To compare is exact, however it is done. The graph is not: it is asked where it was found to find enough, and sooner
+//    (graph-recall.ts), until as much has changed as half of what it was judged with. A search through a filter always compares:
+//    what passes is no fair sample of what the graph was judged with. No answer is ever short.
 // X3 `work` settles for SLICE_MS at most, so that searches get their turn. Only reading and writing of the snapshot's file take
 //    longer, and happen beside this thread; the graph does not change while it is written.
-// X4 Settling never loses: what finds no room in the graph stays in memory, and what finds none there stays on disk.
-// X5 When as many of the graph's vectors are removed as are left, it is given up and built anew, within the same room.
+// X4 Settling never loses: what finds no room in memory stays on disk, and what finds none in the graph is compared.
+// X5 When as many of the graph's vectors are removed as are left, it is given up and built anew, within the same room. One that
+//    was judged to be not worth asking is given up, and the next is built when there are twice as many vectors.
 
 import { systemClock } from '../std/clock.ts';
 import type {
@@ -17,28 +19,23 @@ import type {
   VectorIndexStatistics,
 } from './contract.ts';
 import type { View } from './draft.ts';
+import { GraphJudge, type Judgement, NEAREST } from './graph-recall.ts';
 import { Graph, type Hnsw, loadHnsw } from './hnsw.ts';
 import { type Near, Nearest, product } from './nearest.ts';
-import { ResidentVectors } from './resident-vectors.ts';
-import { FREE, IN_GRAPH, ON_DISK, type Passing, VectorMembers } from './vector-members.ts';
+import { type Passing, VectorMembers } from './vector-members.ts';
 import type { VectorRoom } from './vector-room.ts';
+import { VectorScreen } from './vector-screen.ts';
 import type { VectorSnapshot } from './vector-snapshot.ts';
 import type { StoredVectors } from './vectors.ts';
 
 const SLICE_MS = 8;
-/** Fewer are compared as quickly as a graph is asked. */
-const GRAPH_VECTORS_MIN = 2_000;
+/** To compare fewer takes a millisecond at most, and a graph of them would take minutes and twice their room to save half of that. */
+const GRAPH_VECTORS_MIN = 50_000;
 /** With less than this share of them left a graph is not worth its memory. */
 const GRAPH_LEFT_SHARE = 0.5;
-/** How many a search of the graph keeps in sight; the more, the fewer of the nearest it misses. */
-const SEARCH_WIDTH_MIN = 200;
-const SEARCH_WIDTH_PER_HIT = 2;
-/**
- * What it costs to compare a vector on disk; and to ask the graph, for each vector that it keeps in sight: the fewer the filter lets
- * through, the more it has to pass over until it has seen as many. Measured with 384 dimensions (`npm run bench -- vectors`).
- */
-const COST_ON_DISK_US = 1.5;
-const COST_IN_GRAPH_US = 3.5;
+const RECALL_TARGET = 0.95;
+/** X5. */
+const REJECTED_GROWTH = 2;
 /** Changes of the graph that are worth a snapshot: a share of it, and while it is built a larger one. */
 const SNAPSHOT_CHANGES_MIN = 500;
 const SNAPSHOT_SHARE = 0.05;
@@ -60,10 +57,10 @@ export class FollowingIndex implements VectorIndex {
   readonly #room: VectorRoom;
   readonly #graphVectorsMin: number;
   readonly #snapshotChangesMin: number;
-  readonly #prefersGraph: boolean;
   readonly #members = new VectorMembers();
+  readonly #judge: GraphJudge;
   #hnsw: Hnsw | undefined;
-  #resident: ResidentVectors | undefined;
+  #screen: VectorScreen | undefined;
   #graph: Graph | undefined;
   /** The number of the last change that it has seen. */
   #followed = 0;
@@ -71,6 +68,7 @@ export class FollowingIndex implements VectorIndex {
   #cursor = 0;
   #changes = 0;
   #isFull = false;
+  #isRejectionDue = false;
   #isOpened = false;
   /** Removed from the members, and to be marked when the graph is written (X3). */
   #unmarked: number[] | undefined;
@@ -83,17 +81,22 @@ export class FollowingIndex implements VectorIndex {
     this.#snapshot = snapshot;
     this.#room = options.room;
     this.#graphVectorsMin = options.graphVectorsMin ?? GRAPH_VECTORS_MIN;
-    this.#prefersGraph = options.prefersGraph ?? false;
     this.#snapshotChangesMin = options.snapshotChangesMin ?? SNAPSHOT_CHANGES_MIN;
+    const numbersOf = (near: readonly Near[]): readonly number[] => near.map(({ number }) => number);
+    this.#judge = new GraphJudge({
+      target: options.recallTarget ?? RECALL_TARGET,
+      isTimeNoMatter: options.prefersGraph ?? false,
+      compare: (question) => numbersOf(this.#compare(question, NEAREST, null, true).all),
+      ask: (question, width) => numbersOf(this.#inGraph(question, NEAREST, width)),
+      passages: (count) => this.#someInGraph(count),
+    });
   }
 
   search({ vector, limit, ...filter }: Query): readonly VectorHit[] {
     this.#follow(); // X1
+    this.#judge.note(vector);
     const passing = this.#members.passing(filter);
-    const nearest = new Nearest(limit);
-    const asked = this.#askGraph(vector, limit, passing);
-    for (const { number, similarity } of asked ?? []) nearest.offer(number, similarity);
-    this.#compare(vector, passing, asked !== null, nearest);
+    const nearest = this.#askGraph(vector, limit, passing) ?? this.#compare(vector, limit, passing);
     return nearest.all.flatMap(({ number, similarity }) => {
       const labels = this.#vectors.labelsOf(this.#view, number);
       return labels === undefined ? [] : [{ id: labels.id, similarity }];
@@ -108,15 +111,16 @@ export class FollowingIndex implements VectorIndex {
   }
 
   statistics(): VectorIndexStatistics {
-    const { count, inGraph, onDisk } = this.#members;
+    const { count, inGraph, inMemory } = this.#members;
     return {
       vectors: count,
       inGraph,
-      inMemory: count - inGraph - onDisk,
-      onDisk,
+      inMemory,
+      onDisk: count - inMemory,
       removedInGraph: (this.#graph?.size ?? inGraph) - inGraph,
       isFull: this.#isFull,
       graphs: this.#hnsw === undefined ? 'unknown' : this.#hnsw.kind,
+      judgement: this.#judge.judgement,
     };
   }
 
@@ -125,48 +129,53 @@ export class FollowingIndex implements VectorIndex {
     await this.#working;
     this.#graph?.close();
     this.#graph = undefined;
-    this.#resident?.clear();
+    this.#screen?.close();
+    this.#screen = undefined;
   }
 
   // ---- Searching.
 
-  /** X2. Null when it is not worth asking, or what it answers is short. */
-  #askGraph(vector: Float32Array, limit: number, passing: Passing | null): readonly Near[] | null {
-    const graph = this.#graph;
-    const candidates = passing?.inGraph ?? this.#members.inGraph;
-    if (graph === undefined || candidates === 0) return null;
-    const width = Math.max(SEARCH_WIDTH_MIN, SEARCH_WIDTH_PER_HIT * limit);
-    const passedOver = (width * graph.size) / candidates;
-    const isDear = candidates * COST_ON_DISK_US < passedOver * COST_IN_GRAPH_US;
-    if (isDear && !this.#prefersGraph) return null;
-    const found = graph.search(vector, limit, width, this.#condition(passing));
-    return found.length < Math.min(limit, candidates) ? null : found;
+  /** X2. Null when it is not to be asked, or what it answers is short. */
+  #askGraph(vector: Float32Array, limit: number, passing: Passing | null): Nearest | null {
+    const { inGraph, count } = this.#members;
+    const width = this.#judge.width(limit, this.#followed);
+    if (this.#graph === undefined || passing !== null || width === null) return null;
+    const found = this.#inGraph(vector, limit, width);
+    if (found.length < Math.min(limit, inGraph)) return null;
+    const nearest = inGraph === count ? new Nearest(limit) : this.#compare(vector, limit, null, false);
+    for (const { number, similarity } of found) nearest.offer(number, similarity);
+    return nearest;
   }
 
-  #condition(passing: Passing | null): ((number: number) => boolean) | undefined {
-    const members = this.#members;
-    // A graph that has all marks needs no condition, and is quicker without.
-    if (passing === null && this.#unmarked === undefined) return undefined;
-    return (number) => {
-      const slot = members.slotOf(number);
-      return slot !== undefined && (passing === null || passing.slots[slot] === 1);
-    };
+  #inGraph(vector: Float32Array, limit: number, width: number): readonly Near[] {
+    // Of those that are removed and not marked yet it may find some.
+    const asked = limit + (this.#unmarked?.length ?? 0);
+    const found = this.#graph?.search(vector, asked, Math.max(width, asked)) ?? [];
+    const known = found.filter(({ number }) => this.#members.slotOf(number) !== undefined);
+    return known.slice(0, limit);
   }
 
-  #compare(vector: Float32Array, passing: Passing | null, graphWasAsked: boolean, nearest: Nearest): void {
+  /** Roughly in memory, then exactly where it may matter. */
+  #compare(vector: Float32Array, limit: number, passing: Passing | null, isInGraph?: boolean): Nearest {
     const members = this.#members;
-    if (graphWasAsked && members.inGraph === members.count) return;
+    const nearest = new Nearest(limit);
+    const sweep = this.#screen?.sweep(vector, limit);
     for (let slot = 0; slot < members.end; slot += 1) {
-      if (passing !== null && passing.slots[slot] !== 1) continue;
-      const place = members.placeAt(slot);
-      if (place === FREE || (place === IN_GRAPH && graphWasAsked)) continue;
-      const number = members.numberAt(slot);
-      if (place >= 0) nearest.offer(number, (this.#resident as ResidentVectors).similarity(vector, place));
-      else {
-        const point = this.#vectors.lentPoint(this.#view, number);
-        if (point !== undefined) nearest.offer(number, product(vector, point));
-      }
+      if (members.isFree(slot) || (passing !== null && passing.slots[slot] !== 1)) continue;
+      if (isInGraph !== undefined && members.isInGraph(slot) !== isInGraph) continue;
+      if (sweep !== undefined && members.isInMemory(slot)) sweep.add(slot);
+      else this.#compareExactly(vector, members.numberAt(slot), nearest);
     }
+    for (const { slot, atMost } of sweep?.end() ?? []) {
+      if (atMost < nearest.least) break;
+      this.#compareExactly(vector, members.numberAt(slot), nearest);
+    }
+    return nearest;
+  }
+
+  #compareExactly(vector: Float32Array, number: number, nearest: Nearest): void {
+    const point = this.#vectors.lentPoint(this.#view, number);
+    if (point !== undefined) nearest.offer(number, product(vector, point));
   }
 
   // ---- Following.
@@ -190,10 +199,9 @@ export class FollowingIndex implements VectorIndex {
   #forget(number: number): void {
     const slot = this.#members.slotOf(number);
     if (slot === undefined) return;
-    const place = this.#members.placeAt(slot);
+    const wasInGraph = this.#members.isInGraph(slot);
     this.#members.remove(number);
-    if (place >= 0) this.#resident?.remove(place);
-    if (place !== IN_GRAPH) return;
+    if (!wasInGraph) return;
     this.#changes += 1;
     if (this.#unmarked === undefined) this.#graph?.remove(number);
     else this.#unmarked.push(number);
@@ -212,6 +220,7 @@ export class FollowingIndex implements VectorIndex {
     }
     const isSettled = !this.#settle();
     if (this.#isSnapshotDue(isSettled)) await this.#takeSnapshot();
+    else if (this.#isRejectionDue) await this.#keepRejection();
     return !isSettled && !this.#isClosed;
   }
 
@@ -219,23 +228,28 @@ export class FollowingIndex implements VectorIndex {
   async #restore(): Promise<void> {
     const { dimensions } = this.#vectors.figures(this.#view);
     if (this.#hnsw?.kind !== 'available') return;
-    const found = await this.#snapshot.find();
+    const { graph: found, judgement } = await this.#snapshot.find();
+    if (judgement?.width === null) this.#judge.restart(judgement);
     if (found === null || this.#isClosed) return;
+    // First the room of what every search needs.
+    this.#screen ??= new VectorScreen(dimensions, this.#room);
+    if (!this.#screen.reserve(this.#members.end)) return;
     // What the checksum lets through and the library does not is of another version of it.
     const graph = await Graph.read(this.#hnsw.library, dimensions, found, this.#room).catch(() => null);
     if (graph === null) return;
     this.#graph = graph;
+    this.#judge.restart(judgement);
     for (const number of graph.numbers()) {
       const slot = this.#members.slotOf(number);
       if (slot === undefined) graph.remove(number);
-      else this.#members.place(slot, IN_GRAPH);
+      else this.#members.enterGraph(slot);
     }
   }
 
   /** A slice of X3. False when there is nothing left to settle, or no room to do it. */
   #settle(): boolean {
     const startedMs = systemClock.monotonicMs();
-    this.#giveUpGraph();
+    this.#giveUpWorn();
     this.#isFull = false;
     while (systemClock.monotonicMs() - startedMs < SLICE_MS) {
       if (!this.#settleNext()) return false;
@@ -243,79 +257,112 @@ export class FollowingIndex implements VectorIndex {
     return true;
   }
 
-  /** Memory first: there a search finds them sooner than the graph is built. */
+  /** Memory first: to compare there is quick before there is a graph, and what is in the graph may have to be compared. */
   #settleNext(): boolean {
     const members = this.#members;
-    if (members.onDisk > 0 && !this.#isFull) {
-      const slot = this.#nextSlot((place) => place === ON_DISK);
-      const point = this.#vectors.point(this.#view, members.numberAt(slot));
-      if (point === undefined) {
-        // Removed meanwhile.
-        this.#follow();
-        return true;
-      }
-      this.#resident ??= new ResidentVectors(point.length, this.#room);
-      const place = this.#resident.add(point);
-      if (place === null) this.#isFull = true;
-      else members.place(slot, place);
-      return true;
-    }
-    if (members.inGraph === members.count || !this.#wantsGraph()) return false;
-    return this.#intoGraph(this.#nextSlot((place) => place !== FREE && place !== IN_GRAPH));
+    if (members.inMemory < members.count) return !this.#isFull && this.#intoMemory();
+    if (members.inGraph < members.count && this.#wantsGraph()) return !this.#isFull && this.#intoGraph();
+    return this.#judgeGraph();
   }
 
-  #intoGraph(slot: number): boolean {
+  #intoMemory(): boolean {
     const members = this.#members;
+    const slot = this.#nextSlot((one) => !members.isInMemory(one));
+    const point = this.#vectors.lentPoint(this.#view, members.numberAt(slot));
+    if (point === undefined) {
+      // Removed meanwhile.
+      this.#follow();
+      return true;
+    }
+    this.#screen ??= new VectorScreen(point.length, this.#room);
+    this.#isFull = !this.#screen.put(slot, point); // X4
+    if (!this.#isFull) members.enterMemory(slot);
+    return !this.#isFull;
+  }
+
+  #intoGraph(): boolean {
+    const members = this.#members;
+    const slot = this.#nextSlot((one) => !members.isInGraph(one));
     const number = members.numberAt(slot);
-    const place = members.placeAt(slot);
-    const point = place >= 0 ? this.#resident?.at(place) : this.#vectors.point(this.#view, number);
+    const point = this.#vectors.point(this.#view, number);
     if (point === undefined) {
       this.#follow();
       return true;
     }
     this.#graph ??= this.#newGraph(point.length);
-    if (!this.#graph?.add(number, point)) {
-      this.#isFull = true; // X4
-      return false;
-    }
-    members.place(slot, IN_GRAPH);
-    if (place >= 0) this.#resident?.remove(place);
+    this.#isFull = !this.#graph?.add(number, point); // X4
+    if (this.#isFull) return false;
+    members.enterGraph(slot);
     this.#changes += 1;
     return true;
   }
 
   #wantsGraph(): boolean {
     if (this.#hnsw?.kind !== 'available') return false;
-    return this.#graph !== undefined || this.#members.count >= this.#graphVectorsMin;
+    if (this.#graph !== undefined) return true;
+    const { count } = this.#members;
+    if (count < this.#graphVectorsMin) return false;
+    const { judgement } = this.#judge;
+    return judgement?.width !== null || count >= REJECTED_GROWTH * judgement.vectors;
   }
 
   #newGraph(dimensions: number): Graph | undefined {
     if (this.#hnsw?.kind !== 'available') return undefined;
+    this.#judge.restart(null);
     return Graph.create(this.#hnsw.library, dimensions, this.#room) ?? undefined;
   }
 
   /** X5. */
-  #giveUpGraph(): void {
+  #giveUpWorn(): void {
     const { count, inGraph } = this.#members;
     if (this.#graph === undefined) return;
     const removed = this.#graph.size - inGraph;
     const isWorthIt = count >= this.#graphVectorsMin * GRAPH_LEFT_SHARE;
     if (removed <= inGraph && isWorthIt) return;
-    this.#graph.close();
+    this.#giveUpGraph(null);
+  }
+
+  #giveUpGraph(judgement: Judgement | null): void {
+    this.#graph?.close();
     this.#graph = undefined;
+    this.#judge.restart(judgement);
     this.#changes = 0;
-    for (let slot = 0; slot < this.#members.end; slot += 1) {
-      if (this.#members.placeAt(slot) === IN_GRAPH) this.#members.place(slot, ON_DISK);
-    }
+    this.#members.leaveGraph();
   }
 
   /** There is one. */
-  #nextSlot(isWanted: (place: number) => boolean): number {
+  #nextSlot(isWanted: (slot: number) => boolean): number {
     const { end } = this.#members;
     for (;;) {
       if (this.#cursor >= end) this.#cursor = 0;
-      if (isWanted(this.#members.placeAt(this.#cursor))) return this.#cursor;
+      if (!this.#members.isFree(this.#cursor) && isWanted(this.#cursor)) return this.#cursor;
       this.#cursor += 1;
+    }
+  }
+
+  // ---- Judging.
+
+  /** A step of it. False when there is nothing to judge. */
+  #judgeGraph(): boolean {
+    const { inGraph } = this.#members;
+    if (this.#graph === undefined || inGraph === 0) return false;
+    const { dimensions } = this.#vectors.figures(this.#view);
+    const hasStepped = this.#judge.step({ vectors: inGraph, lastNumber: this.#followed, dimensions });
+    const { judgement } = this.#judge;
+    if (judgement?.width === null) {
+      this.#giveUpGraph(judgement); // X5
+      this.#isRejectionDue = true;
+    }
+    return hasStepped;
+  }
+
+  *#someInGraph(count: number): Iterable<{ readonly number: number; readonly point: Float32Array }> {
+    const members = this.#members;
+    const step = Math.max(1, Math.floor(members.end / count));
+    for (let slot = 0; slot < members.end; slot += step) {
+      const number = members.numberAt(slot);
+      const point = members.isInGraph(slot) ? this.#vectors.point(this.#view, number) : undefined;
+      if (point !== undefined) yield { number, point };
     }
   }
 
@@ -333,13 +380,22 @@ export class FollowingIndex implements VectorIndex {
     this.#changes = 0;
     this.#unmarked = [];
     try {
-      await this.#snapshot.keep(graph);
+      await this.#snapshot.keep(graph, this.#judge.judgement);
     } catch {
       // The disk is full, or not to be written: the last one is still there, and older than it could be.
     } finally {
       const unmarked = this.#unmarked;
       this.#unmarked = undefined;
       for (const number of unmarked) graph.remove(number);
+    }
+  }
+  /** So that the next start does not build it again. */
+  async #keepRejection(): Promise<void> {
+    this.#isRejectionDue = false;
+    try {
+      await this.#snapshot.reject(this.#judge.judgement as Judgement);
+    } catch {
+      // As above; it is built and judged again.
     }
   }
 }

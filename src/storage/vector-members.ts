@@ -1,4 +1,4 @@
-// VectorMembers: which vectors an index knows, by slot: the number of each, what it is filtered by, and where it is compared.
+// VectorMembers: which vectors an index knows, by slot: the number of each, what it is filtered by, and where it is besides on disk.
 // M1 A slot belongs to one vector at a time, and is used again when that is gone.
 // M2 To filter is one pass over all slots: a tenth of a millisecond for 100,000, and then the exact number of those that pass is
 //    known, by which the way to search is chosen.
@@ -6,19 +6,15 @@
 import type { PassageFilter } from './contract.ts';
 import type { NumberedLabels } from './vectors.ts';
 
-/** Where a vector is compared; from 0 on it is a place in memory (resident-vectors.ts). */
-export const FREE = -3;
-export const IN_GRAPH = -2;
-export const ON_DISK = -1;
-
 export interface Passing {
   /** By slot, 1 for those that pass. */
   readonly slots: Uint8Array;
   readonly count: number;
-  readonly inGraph: number;
 }
 
 const CAPACITY_MIN = 1_024;
+/** Numbers of vectors begin with 1. */
+const FREE = 0;
 
 export class VectorMembers {
   readonly #slots = new Map<number, number>();
@@ -29,11 +25,12 @@ export class VectorMembers {
   #numbers = new Uint32Array(CAPACITY_MIN);
   #ownerOf = new Uint32Array(CAPACITY_MIN);
   #tagSetOf = new Uint32Array(CAPACITY_MIN);
-  #places = new Int32Array(CAPACITY_MIN).fill(FREE);
+  #isInMemory = new Uint8Array(CAPACITY_MIN);
+  #isInGraph = new Uint8Array(CAPACITY_MIN);
   /** Slots from here on were never used. */
   #end = 0;
+  #inMemory = 0;
   #inGraph = 0;
-  #onDisk = 0;
 
   get count(): number {
     return this.#slots.size;
@@ -43,8 +40,8 @@ export class VectorMembers {
     return this.#inGraph;
   }
 
-  get onDisk(): number {
-    return this.#onDisk;
+  get inMemory(): number {
+    return this.#inMemory;
   }
 
   /** Above all slots. */
@@ -64,11 +61,19 @@ export class VectorMembers {
     return this.#numbers[slot] as number;
   }
 
-  placeAt(slot: number): number {
-    return this.#places[slot] as number;
+  isFree(slot: number): boolean {
+    return this.#numbers[slot] === FREE;
   }
 
-  /** On disk at first. One that is known already stays where it is. */
+  isInMemory(slot: number): boolean {
+    return this.#isInMemory[slot] === 1;
+  }
+
+  isInGraph(slot: number): boolean {
+    return this.#isInGraph[slot] === 1;
+  }
+
+  /** On disk only, at first. One that is known already stays where it is. */
   add({ number, owner, tags }: NumberedLabels): void {
     if (this.#slots.has(number)) return;
     const slot = this.#free.pop() ?? this.#newSlot();
@@ -78,25 +83,37 @@ export class VectorMembers {
     const tagSet = this.#tagSets.of(JSON.stringify(tags));
     this.#tagsOf[tagSet] ??= tags;
     this.#tagSetOf[slot] = tagSet;
-    this.place(slot, ON_DISK);
   }
 
   /** Of one that is known. */
   remove(number: number): void {
     const slot = this.#slots.get(number);
     if (slot === undefined) return;
-    this.place(slot, FREE);
     this.#slots.delete(number);
     this.#free.push(slot);
+    this.#numbers[slot] = FREE;
+    this.#inMemory -= this.#isInMemory[slot] as number;
+    this.#inGraph -= this.#isInGraph[slot] as number;
+    this.#isInMemory[slot] = 0;
+    this.#isInGraph[slot] = 0;
   }
 
-  place(slot: number, place: number): void {
-    const before = this.#places[slot];
-    if (before === IN_GRAPH) this.#inGraph -= 1;
-    if (before === ON_DISK) this.#onDisk -= 1;
-    if (place === IN_GRAPH) this.#inGraph += 1;
-    if (place === ON_DISK) this.#onDisk += 1;
-    this.#places[slot] = place;
+  /** It is not there yet. */
+  enterMemory(slot: number): void {
+    this.#isInMemory[slot] = 1;
+    this.#inMemory += 1;
+  }
+
+  /** It is not there yet. */
+  enterGraph(slot: number): void {
+    this.#isInGraph[slot] = 1;
+    this.#inGraph += 1;
+  }
+
+  /** All of them. */
+  leaveGraph(): void {
+    this.#isInGraph.fill(0);
+    this.#inGraph = 0;
   }
 
   /** Null when all do. */
@@ -106,17 +123,14 @@ export class VectorMembers {
     const tagged = tags && this.#tagsOf.map((set) => set.some((tag) => tags.includes(tag)));
     const slots = new Uint8Array(this.#end);
     let count = 0;
-    let inGraph = 0;
     for (let slot = 0; slot < this.#end; slot += 1) {
-      const place = this.#places[slot];
-      if (place === FREE) continue;
+      if (this.#numbers[slot] === FREE) continue;
       if (owned !== undefined && !owned.has(this.#ownerOf[slot])) continue;
       if (tagged !== undefined && !tagged[this.#tagSetOf[slot] as number]) continue;
       slots[slot] = 1;
       count += 1;
-      if (place === IN_GRAPH) inGraph += 1;
     }
-    return { slots, count, inGraph };
+    return count === this.count ? null : { slots, count };
   }
 
   #newSlot(): number {
@@ -130,7 +144,8 @@ export class VectorMembers {
     this.#numbers = grown(this.#numbers, new Uint32Array(capacity));
     this.#ownerOf = grown(this.#ownerOf, new Uint32Array(capacity));
     this.#tagSetOf = grown(this.#tagSetOf, new Uint32Array(capacity));
-    this.#places = grown(this.#places, new Int32Array(capacity).fill(FREE));
+    this.#isInMemory = grown(this.#isInMemory, new Uint8Array(capacity));
+    this.#isInGraph = grown(this.#isInGraph, new Uint8Array(capacity));
   }
 }
 
@@ -150,7 +165,7 @@ class Names {
   }
 }
 
-function grown<Numbers extends Uint32Array | Int32Array>(before: Numbers, after: Numbers): Numbers {
+function grown<Numbers extends Uint32Array | Uint8Array>(before: Numbers, after: Numbers): Numbers {
   after.set(before);
   return after;
 }

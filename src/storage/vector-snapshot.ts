@@ -1,5 +1,5 @@
-// VectorSnapshot: an index's graph as a file beside the store, so that a start need not build it. Never the truth: what is
-// missing, damaged or does not belong to this store is built anew.
+// VectorSnapshot: an index's graph as a file beside the store, and how it was judged, so that a start need not build it. Never the
+// truth: what is missing, damaged or does not belong to this store is built anew.
 // S1 The store names the file and its checksum. The row is written when the file is whole and on disk; what else lies there
 //    is of no use and removed. So an older store, brought back from a backup, does not take a younger graph for its own.
 // S2 The checksum is proved before the library sees the file: it would follow damaged links anywhere.
@@ -13,6 +13,7 @@ import { sha256Hex } from '../std/hashes.ts';
 import { systemRandom } from '../std/ids.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import type { View } from './draft.ts';
+import type { Judgement } from './graph-recall.ts';
 import { StoredTable } from './table.ts';
 
 const FOLDER = 'vectors';
@@ -21,10 +22,14 @@ const READ_BYTES = 1024 * 1024;
 const DISK_FREE_BYTES_MIN = 256 * 1024 * 1024;
 
 interface Row {
-  readonly file: string;
-  readonly bytes: number;
-  readonly checksum: number;
-  readonly capacity: number;
+  /** Null when it was not worth keeping. */
+  readonly graph: {
+    readonly file: string;
+    readonly bytes: number;
+    readonly checksum: number;
+    readonly capacity: number;
+  } | null;
+  readonly judgement: Judgement | null;
 }
 
 export class VectorSnapshot {
@@ -43,27 +48,33 @@ export class VectorSnapshot {
     this.#queue = queue;
   }
 
-  /** Null when there is none, or it is not what was written (S2). */
-  async find(): Promise<{ readonly file: string; readonly capacity: number } | null> {
-    const row = this.#rows.get(this.#name);
-    await this.#tidy(row?.file);
-    if (row === undefined) return null;
-    const file = join(this.#folder, row.file);
+  /** Without a graph when there is none, or it is not what was written (S2). */
+  async find(): Promise<{
+    readonly graph: { readonly file: string; readonly capacity: number } | null;
+    readonly judgement: Judgement | null;
+  }> {
+    const { graph, judgement } = this.#rows.get(this.#name) ?? { graph: null, judgement: null };
+    await this.#tidy(graph?.file);
+    if (graph === null) return { graph, judgement };
+    const file = join(this.#folder, graph.file);
     try {
       const { size } = await stat(file);
-      if (size !== row.bytes || (await checksumOf(file)) !== row.checksum) return null;
+      const isWhole = size === graph.bytes && (await checksumOf(file)) === graph.checksum;
+      return { graph: isWhole ? { file, capacity: graph.capacity } : null, judgement };
     } catch {
-      return null; // Gone, or not to be read.
+      return { graph: null, judgement }; // Gone, or not to be read.
     }
-    return { file, capacity: row.capacity };
   }
 
   /** False when the disk has no room for it (S3). @throws what the disk, the library or the store refused */
-  async keep(graph: {
-    readonly capacity: number;
-    readonly bytes: number;
-    readonly write: (file: string) => Promise<void>;
-  }): Promise<boolean> {
+  async keep(
+    graph: {
+      readonly capacity: number;
+      readonly bytes: number;
+      readonly write: (file: string) => Promise<void>;
+    },
+    judgement: Judgement | null,
+  ): Promise<boolean> {
     await mkdir(this.#folder, { recursive: true });
     const { bavail, bsize } = await statfs(this.#folder);
     if (bavail * bsize < graph.bytes + DISK_FREE_BYTES_MIN) return false;
@@ -76,15 +87,23 @@ export class VectorSnapshot {
     const checksum = await checksumOf(draft);
     await rename(draft, file);
     await flush(this.#folder);
-    const row: Row = { file: name, bytes, checksum, capacity: graph.capacity };
-    await this.#queue.write('flushed', (draftOfStore) => this.#rows.putInto(draftOfStore, this.#name, row));
-    await this.#tidy(name);
+    await this.#put({ graph: { file: name, bytes, checksum, capacity: graph.capacity }, judgement });
     return true;
+  }
+
+  /** There was a graph, and it was not worth keeping. */
+  reject(judgement: Judgement): Promise<void> {
+    return this.#put({ graph: null, judgement });
   }
 
   async forget(): Promise<void> {
     await this.#queue.write('flushed', (draft) => this.#rows.removeFrom(draft, this.#name));
     await this.#tidy(undefined);
+  }
+
+  async #put(row: Row): Promise<void> {
+    await this.#queue.write('flushed', (draft) => this.#rows.putInto(draft, this.#name, row));
+    await this.#tidy(row.graph?.file);
   }
 
   /** Removes all files of this index but one. What cannot be removed only takes room, and is tried again. */

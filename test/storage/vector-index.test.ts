@@ -54,11 +54,12 @@ const found = (index: VectorIndex, n: number, limit: number, owner?: string): st
 
 describe.skipIf(!hasGraphs)('an index of 2,500 vectors', () => {
   const COUNT = 2_500;
+  const withGraph = { graphVectorsMin: 2_000, prefersGraph: true };
 
   test('has a graph, which finds what comparing finds, through wide filters and narrow ones', async () => {
     const { storage } = await storageOfThisTest();
     await file(storage, 0, COUNT);
-    const index = open(storage);
+    const index = open(storage, withGraph);
     expect(found(index, COUNT + 1, 10)).toEqual(nearest(COUNT, COUNT + 1, 10)); // Before anything is settled.
     await settle(index);
     expect(index.statistics()).toMatchObject({ vectors: COUNT, inGraph: COUNT, graphs: 'available' });
@@ -80,7 +81,7 @@ describe.skipIf(!hasGraphs)('an index of 2,500 vectors', () => {
   test('is built anew when half of it is removed, and given up when few are left', async () => {
     const { storage } = await storageOfThisTest();
     await file(storage, 0, COUNT);
-    const index = open(storage, { graphVectorsMin: 1_000 });
+    const index = open(storage, { ...withGraph, graphVectorsMin: 1_000 });
     await settle(index);
     const passages = storage.passages(FILED_IN);
     const remove = (from: number, to: number) =>
@@ -109,7 +110,7 @@ describe.skipIf(!hasGraphs)('an index of 2,500 vectors', () => {
       [new VectorRoom(200 * 1024), 'inMemory'],
       [new VectorRoom(0), 'onDisk'],
     ] as const) {
-      const index = open(storage, { room });
+      const index = open(storage, { ...withGraph, room });
       await settle(index);
       expect(index.statistics()).toMatchObject({ vectors: COUNT, [place]: COUNT, inGraph: 0, isFull: true });
       expect(room.bytes).toBeLessThanOrEqual(room.bytesMax);
@@ -122,7 +123,7 @@ describe.skipIf(!hasGraphs)('an index of 2,500 vectors', () => {
     const { storage } = await storageOfThisTest();
     await file(storage, 0, COUNT);
     const room = new VectorRoom(64 * MB);
-    const index = open(storage, { room });
+    const index = open(storage, { ...withGraph, room });
     await index.work();
     await index.work();
     expect(room.bytes).toBeGreaterThan(0);
@@ -135,7 +136,7 @@ describe.skipIf(!hasGraphs)('an index of 2,500 vectors', () => {
 test('an engine that is given up leaves no vector, no snapshot and no mark on its passages', async () => {
   const { storage, directory } = await storageOfThisTest();
   await file(storage, 0, 60);
-  const index = open(storage, { graphVectorsMin: 20, snapshotChangesMin: 20 });
+  const index = open(storage, { graphVectorsMin: 20, prefersGraph: true, snapshotChangesMin: 20 });
   await settle(index);
   await index.close();
   const passages = storage.passages(FILED_IN);
@@ -177,7 +178,7 @@ test('after every kill, what was acknowledged is found, and no half of a snapsho
     try {
       const count = storage.passages(FILED_IN).count();
       expect(count).toBeGreaterThanOrEqual(acknowledged);
-      const index = open(storage, { graphVectorsMin: 20, snapshotChangesMin: 1e9 });
+      const index = open(storage, { graphVectorsMin: 20, prefersGraph: true, snapshotChangesMin: 1e9 });
       await index.work(); // As the snapshot left it.
       for (let n = 0; n < count; n += 17) expect(found(index, n, 1)).toEqual([`p${n}`]);
       await settle(index);

@@ -13,6 +13,7 @@ const passages = storage.passages(FILED_IN);
 const index = passages.openIndex(FILED_ENGINE, {
   room: new VectorRoom(64 * 1024 * 1024),
   graphVectorsMin: 20,
+  prefersGraph: true,
   snapshotChangesMin: 20,
 });
 for (let count = passages.count(); ; count += PER_COMMIT) {
