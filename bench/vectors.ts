@@ -1,199 +1,237 @@
-// Vectors: what an index of 100,000 vectors finds, how quickly, and what it takes. `npm run bench -- vectors [--quick]`
+// Vectors: what an index of 100,000 vectors finds, how quickly, and what it takes. `npm run bench -- vectors [--quick] [--only KIND]`
 //
 // On a storage of its own, in this process, without actors: a search takes the thread of the indexes for what is measured here.
+// Each kind of vectors is compared first, then a graph is asked as it is, then the index as it is used, which chooses between them.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
-import type { Passages, VectorIndex } from '../src/storage/contract.ts';
+import type { PassageFilter, Storage, VectorIndex, VectorIndexOptions } from '../src/storage/contract.ts';
 import { product } from '../src/storage/nearest.ts';
 import { openStorage } from '../src/storage/storage.ts';
 import { VectorRoom } from '../src/storage/vector-room.ts';
 import { type BenchReport, type Figure, figure, quantile } from './report.ts';
-import { type Spread, vectorMaker } from './vectors/made-vectors.ts';
+import { type Collection, DIMENSIONS, type Kind, madeCollection } from './vectors/collection.ts';
 
-const DIMENSIONS = 384;
+const KINDS = ['clustered', 'uniform', 'texts'] as const;
 const ENGINE = 'bench';
 const NEAREST = 10;
-const SEED = 7;
 const PER_COMMIT = 500;
 const ROOM_BYTES = 1024 ** 3;
+const RECALL_TARGET = 0.95;
+const START_TARGET_MS = 2_000;
+const STARTS = 5;
 /** Vectors of these owners: one in so many. The others have none of them. */
 const OWNERS = [2, 10, 100, 1_000] as const;
 
 interface Size {
   readonly vectors: number;
-  readonly queries: number;
+  /** Before the graph is judged by them. */
+  readonly firstQuestions: number;
+  readonly questions: number;
+  readonly graphVectorsMin?: number;
 }
 
 export async function benchVectors(args: readonly string[]): Promise<BenchReport> {
   const { values } = parseArgs({
     args: [...args],
-    options: { quick: { type: 'boolean', default: false } },
+    options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },
   });
-  const size: Size = values.quick ? { vectors: 5_000, queries: 50 } : { vectors: 100_000, queries: 300 };
+  const size: Size = values.quick
+    ? { vectors: 5_000, firstQuestions: 64, questions: 50, graphVectorsMin: 2_000 }
+    : { vectors: 100_000, firstQuestions: 100, questions: 300 };
   const loadBefore = loadavg()[0]?.toFixed(1);
+  const figures: Figure[] = [];
+  const kinds = KINDS.filter((kind) => values.only === undefined || values.only === kind);
+  for (const kind of kinds) figures.push(...(await measure(kind, size)));
   return {
-    figures: [...(await measure('clustered', size)), ...(await measure('uniform', size))],
+    figures,
     conditions: [
-      `${size.vectors} vectors of ${DIMENSIONS} dimensions, ${size.queries} queries of the same kind that are not among them, the ${NEAREST} nearest of each; recall against comparing all.`,
-      'clustered: 1,000 clusters, two of one have a cosine of about 0.6. uniform: evenly over all directions, the worst case.',
+      `${size.vectors} vectors of ${DIMENSIONS} dimensions, ${size.questions} questions that are not among them, the ${NEAREST} nearest of each; recall against comparing all in a loop.`,
+      'clustered: 1,000 clusters, two of one have a cosine of about 0.6; uniform: evenly over all directions, the worst case; texts: passages of 60 to 140 words and questions of 4 to 12, made up, with 1,000 topics, by the built-in engine.',
+      'graph: as it is, always asked, 100 in sight. search: the index as it is used. memory: as the index accounts for it, with the room that a graph has to grow.',
       `Load of the machine (1 minute): ${loadBefore} before, ${loadavg()[0]?.toFixed(1)} after.`,
     ],
     notMeasured: [
-      'vectors of a real model',
+      'vectors of a neural model',
       'the way over the actors (some 50 µs) and the embedding of a query',
       'searches on several threads at once: there is one',
       'a store that is not in the page cache',
     ],
-    isKept: !values.quick,
+    isKept: !values.quick && values.only === undefined,
   };
 }
 
-async function measure(spread: Spread, size: Size): Promise<readonly Figure[]> {
+async function measure(kind: Kind, size: Size): Promise<readonly Figure[]> {
+  console.error(`Making (${kind}) …`);
+  const made = await madeCollection(kind, size.vectors, size.firstQuestions + size.questions);
   const directory = await mkdtemp(join(tmpdir(), 'troupe-bench-vectors-'));
   try {
-    const next = vectorMaker(spread, DIMENSIONS, SEED);
-    const all = new Float32Array(size.vectors * DIMENSIONS);
-    for (let i = 0; i < size.vectors; i += 1) all.set(next(), i * DIMENSIONS);
-    const queries = Array.from({ length: size.queries }, next);
-    return await measureIn(directory, spread, all, queries);
+    return await new Measurement(kind, size, made, directory).figures();
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-async function measureIn(
-  directory: string,
-  by: string,
-  all: Float32Array,
-  queries: readonly Float32Array[],
-): Promise<readonly Figure[]> {
-  const figures: Figure[] = [];
-  const note = (what: string, unit: string, values: readonly number[], options: object = {}): void => {
-    figures.push(figure(what, unit, values, { by, ...options }));
-  };
-  let storage = await openStorage({ directory, primary: true });
-  console.error(`Filing (${by}) …`);
-  const count = all.length / DIMENSIONS;
-  const filing = await timed(() => fill(storage, all));
-  note('filing vectors', '/s', [count / (filing / 1_000)], { moreIsBetter: true });
+class Measurement {
+  readonly #kind: Kind;
+  readonly #size: Size;
+  readonly #all: Float32Array;
+  readonly #firstQuestions: readonly Float32Array[];
+  readonly #questions: readonly Float32Array[];
+  readonly #directory: string;
+  readonly #figures: Figure[] = [];
+  readonly #room = new VectorRoom(ROOM_BYTES);
 
-  let passages = storage.passages('bench');
-  const compared = open(passages, Number.POSITIVE_INFINITY);
-  const few = queries.slice(0, 10);
-  note('first search of an index that was just opened', 'ms', [search(compared, queries[0], {}).ms]);
-  note(
-    'search, all on disk: compared there',
-    'ms',
-    few.map((query) => search(compared, query, {}).ms),
-  );
-  const reading = await timed(() => settle(compared));
-  note('reading all into memory', 'ms', [reading]);
-  note(
-    'search, all in memory: compared there',
-    'ms',
-    few.map((query) => search(compared, query, {}).ms),
-  );
-  await compared.close();
+  constructor(kind: Kind, size: Size, { all, questions }: Collection, directory: string) {
+    this.#kind = kind;
+    this.#size = size;
+    this.#all = all;
+    this.#firstQuestions = questions.slice(0, size.firstQuestions);
+    this.#questions = questions.slice(size.firstQuestions);
+    this.#directory = directory;
+  }
 
-  console.error(`Building (${by}) …`);
-  let index = open(passages);
-  const rssBefore = rssMb();
-  const delay = monitorEventLoopDelay({ resolution: 1 });
-  delay.enable();
-  const building = await timed(() => settle(index));
-  delay.disable();
-  note('building the graph, with its snapshots', 's', [building / 1_000]);
-  note('longest that building kept the thread busy', 'ms', [delay.max / 1e6]);
-  note('memory of the graph', 'MB', [rssMb() - rssBefore]);
-
-  console.error(`Searching (${by}) …`);
-  const ownersOf = (i: number): string => ownerOf(i);
-  figures.push(...measureSearches(by, index, all, queries, null, ownersOf));
-  for (const one of OWNERS) figures.push(...measureSearches(by, index, all, queries, one, ownersOf));
-  await index.close();
-  await storage.close();
-
-  console.error(`Starting (${by}) …`);
-  const starts: number[] = [];
-  for (let round = 0; round < 5; round += 1) {
-    const startedMs = performance.now();
-    storage = await openStorage({ directory, primary: true });
-    passages = storage.passages('bench');
-    index = open(passages);
-    while (index.statistics().inGraph < count && (await index.work()));
-    search(index, queries[round], {});
-    starts.push(performance.now() - startedMs);
-    if (index.statistics().inGraph < count) throw new Error('the snapshot was not taken over');
-    await index.close();
+  async figures(): Promise<readonly Figure[]> {
+    const storage = await openStorage({ directory: this.#directory, primary: true });
+    console.error(`Filing (${this.#kind}) …`);
+    const filingMs = await timed(() => this.#fill(storage));
+    this.#note('filing vectors', '/s', [(this.#size.vectors * 1_000) / filingMs], { moreIsBetter: true });
+    console.error(`Comparing (${this.#kind}) …`);
+    await this.#compareAll(storage);
+    console.error(`Building (${this.#kind}) …`);
+    await this.#askGraph(storage);
+    console.error(`Searching (${this.#kind}) …`);
+    await this.#search(storage);
     await storage.close();
+    console.error(`Starting (${this.#kind}) …`);
+    await this.#start();
+    return this.#figures;
   }
-  note('start with the snapshot, to the first answer of the graph', 'ms', starts, { target: 2_000 });
-  return figures;
-}
 
-function measureSearches(
-  by: string,
-  index: VectorIndex,
-  all: Float32Array,
-  queries: readonly Float32Array[],
-  oneIn: number | null,
-  ownersOf: (i: number) => string,
-): readonly Figure[] {
-  const owners = oneIn === null ? undefined : OWNERS.filter((other) => other >= oneIn).map(String);
-  const filter = owners === undefined ? {} : { owners };
-  const times: number[] = [];
-  let found = 0;
-  let wanted = 0;
-  for (const query of queries) {
-    const { ms, ids } = search(index, query, filter);
-    times.push(ms);
-    const expected = exact(all, query, (i) => owners === undefined || owners.includes(ownersOf(i)));
-    wanted += expected.length;
-    found += expected.filter((id) => ids.has(id)).length;
+  async #compareAll(storage: Storage): Promise<void> {
+    const index = this.#open(storage, { graphVectorsMin: Number.POSITIVE_INFINITY });
+    const [first] = this.#questions;
+    this.#note('first search of an index that was just opened', 'ms', [search(index, first, {}).ms]);
+    const onDisk = this.#questions.slice(0, 10).map((question) => search(index, question, {}).ms);
+    this.#note('comparing, all on disk: p50', 'ms', [quantile(onDisk.sort(ascending), 0.5)]);
+    this.#note('reading all into memory', 'ms', [await timed(() => settle(index))]);
+    this.#note('memory of that', 'MB', [this.#room.bytes / 1024 ** 2]);
+    this.#ask('comparing', index, this.#questions);
+    await index.close();
   }
-  times.sort((a, b) => a - b);
-  const which = oneIn === null ? 'search' : `search, filter lets 1 in ${oneIn} through`;
-  const total = times.reduce((sum, ms) => sum + ms, 0);
-  const target = oneIn === null && by === 'clustered' ? { target: 0.95 } : {};
-  return [
-    figure(`${which}: recall@${NEAREST}`, '', [found / wanted], { by, moreIsBetter: true, ...target }),
-    figure(`${which}: p50`, 'ms', [quantile(times, 0.5)], { by }),
-    figure(`${which}: p99`, 'ms', [quantile(times, 0.99)], { by }),
-    ...(oneIn === null
-      ? [
-          figure(`${which}: one after the other`, '/s', [(times.length * 1_000) / total], {
-            by,
-            moreIsBetter: true,
-          }),
-        ]
-      : []),
-  ];
-}
 
-function open(passages: Passages, graphVectorsMin?: number): VectorIndex {
-  const room = new VectorRoom(ROOM_BYTES);
-  return passages.openIndex(ENGINE, graphVectorsMin === undefined ? { room } : { room, graphVectorsMin });
-}
+  async #askGraph(storage: Storage): Promise<void> {
+    const index = this.#open(storage, { recallTarget: 0, prefersGraph: true });
+    const delay = monitorEventLoopDelay({ resolution: 1 });
+    delay.enable();
+    const buildingMs = await timed(() => settle(index));
+    delay.disable();
+    this.#note('building the graph, with its snapshots', 's', [buildingMs / 1_000]);
+    this.#note('longest that building kept the thread busy', 'ms', [delay.max / 1e6]);
+    this.#note('memory of it, and of all to compare', 'MB', [this.#room.bytes / 1024 ** 2]);
+    this.#ask('graph', index, this.#questions);
+    await index.close();
+  }
 
-async function fill(storage: Awaited<ReturnType<typeof openStorage>>, all: Float32Array): Promise<void> {
-  const passages = storage.passages('bench');
-  const count = all.length / DIMENSIONS;
-  for (let from = 0; from < count; from += PER_COMMIT) {
-    await storage.write('committed', (tx) => {
-      for (let i = from; i < Math.min(count, from + PER_COMMIT); i += 1) {
-        const vector = all.slice(i * DIMENSIONS, (i + 1) * DIMENSIONS);
-        tx.putPassage(passages, {
-          id: String(i),
-          owner: ownerOf(i),
-          text: '',
-          embedding: { engine: ENGINE, vector },
-        });
-      }
+  async #search(storage: Storage): Promise<void> {
+    const index = this.#open(storage);
+    await settle(index);
+    this.#noteJudgement('as judged by noise', index);
+    this.#ask('search, judged by noise', index, this.#firstQuestions);
+    await settle(index);
+    this.#noteJudgement('as judged by questions', index);
+    this.#ask('search', index, this.#questions, { target: RECALL_TARGET });
+    for (const oneIn of OWNERS) {
+      const owners = OWNERS.filter((other) => other >= oneIn).map(String);
+      this.#ask(`search, filter lets 1 in ${oneIn} through`, index, this.#questions, {
+        owners,
+        target: RECALL_TARGET,
+      });
+    }
+    await index.close();
+  }
+
+  async #start(): Promise<void> {
+    const starts: number[] = [];
+    for (let round = 0; round < STARTS; round += 1) {
+      const startedMs = performance.now();
+      const storage = await openStorage({ directory: this.#directory, primary: true });
+      const index = this.#open(storage);
+      while (!isQuick(index) && (await index.work()));
+      search(index, this.#questions[round], {});
+      starts.push(performance.now() - startedMs);
+      if (!isQuick(index)) throw new Error('neither in the graph nor in memory');
+      await index.close();
+      await storage.close();
+    }
+    this.#note('start, to the first answer not from disk', 'ms', starts, { target: START_TARGET_MS });
+  }
+
+  #ask(
+    what: string,
+    index: VectorIndex,
+    questions: readonly Float32Array[],
+    { owners, target }: { readonly owners?: readonly string[]; readonly target?: number } = {},
+  ): void {
+    const times: number[] = [];
+    let found = 0;
+    let wanted = 0;
+    for (const question of questions) {
+      const { ms, ids } = search(index, question, owners === undefined ? {} : { owners });
+      times.push(ms);
+      const expected = nearest(
+        this.#all,
+        question,
+        (i) => owners === undefined || owners.includes(ownerOf(i)),
+      );
+      wanted += expected.length;
+      found += expected.filter((id) => ids.has(id)).length;
+    }
+    times.sort(ascending);
+    const options = { moreIsBetter: true, ...(target !== undefined && { target }) };
+    this.#note(`${what}: recall@${NEAREST}`, '', [found / wanted], options);
+    this.#note(`${what}: p50`, 'ms', [quantile(times, 0.5)]);
+    this.#note(`${what}: p99`, 'ms', [quantile(times, 0.99)]);
+  }
+
+  #noteJudgement(when: string, index: VectorIndex): void {
+    const { judgement } = index.statistics();
+    if (judgement === null) throw new Error('the graph was not judged');
+    this.#note(`how many the graph keeps in sight, ${when} (0: all are compared)`, '', [
+      judgement.width ?? 0,
+    ]);
+  }
+
+  #note(what: string, unit: string, values: readonly number[], options: object = {}): void {
+    this.#figures.push(figure(what, unit, values, { by: this.#kind, ...options }));
+  }
+
+  #open(storage: Storage, options: Partial<VectorIndexOptions> = {}): VectorIndex {
+    const { graphVectorsMin } = this.#size;
+    const passages = storage.passages('bench');
+    return passages.openIndex(ENGINE, {
+      room: this.#room,
+      ...(graphVectorsMin !== undefined && { graphVectorsMin }),
+      recallTarget: RECALL_TARGET,
+      ...options,
     });
+  }
+
+  async #fill(storage: Storage): Promise<void> {
+    const passages = storage.passages('bench');
+    const { vectors } = this.#size;
+    for (let from = 0; from < vectors; from += PER_COMMIT) {
+      await storage.write('committed', (tx) => {
+        for (let i = from; i < Math.min(vectors, from + PER_COMMIT); i += 1) {
+          const vector = this.#all.slice(i * DIMENSIONS, (i + 1) * DIMENSIONS);
+          const embedding = { engine: ENGINE, vector };
+          tx.putPassage(passages, { id: String(i), owner: ownerOf(i), text: '', embedding });
+        }
+      });
+    }
   }
 }
 
@@ -202,18 +240,28 @@ function ownerOf(i: number): string {
   return String(OWNERS.findLast((oneIn) => i % oneIn === 0) ?? 'nobody');
 }
 
-function search(index: VectorIndex, vector: Float32Array | undefined, filter: object) {
-  if (vector === undefined) throw new Error('there are enough queries');
+function isQuick(index: VectorIndex): boolean {
+  const { vectors, inGraph, inMemory, judgement } = index.statistics();
+  return vectors > 0 && (typeof judgement?.width === 'number' ? inGraph : inMemory) === vectors;
+}
+
+function search(index: VectorIndex, vector: Float32Array | undefined, filter: PassageFilter) {
+  if (vector === undefined) throw new Error('there are enough questions');
   const startedMs = performance.now();
   const hits = index.search({ vector, limit: NEAREST, ...filter });
   return { ms: performance.now() - startedMs, ids: new Set(hits.map(({ id }) => id)) };
 }
 
-function exact(all: Float32Array, query: Float32Array, passes: (i: number) => boolean): readonly string[] {
+/** By a loop of its own. */
+function nearest(
+  all: Float32Array,
+  question: Float32Array,
+  passes: (i: number) => boolean,
+): readonly string[] {
   const best: { readonly i: number; readonly similarity: number }[] = [];
   for (let i = 0; i * DIMENSIONS < all.length; i += 1) {
     if (!passes(i)) continue;
-    const similarity = product(query, all, i * DIMENSIONS);
+    const similarity = product(question, all, i * DIMENSIONS);
     if (best.length === NEAREST && similarity <= (best.at(-1)?.similarity ?? 0)) continue;
     best.push({ i, similarity });
     best.sort((a, b) => b.similarity - a.similarity).splice(NEAREST);
@@ -231,6 +279,6 @@ async function timed(work: () => Promise<void>): Promise<number> {
   return performance.now() - startedMs;
 }
 
-function rssMb(): number {
-  return process.memoryUsage.rss() / 1024 ** 2;
+function ascending(a: number, b: number): number {
+  return a - b;
 }

@@ -26,6 +26,8 @@ export interface Judgement {
   /** The share found with it, or of the last width that was tried. */
   readonly found: number;
   readonly by: 'questions' | 'noise';
+  /** The share to be found. */
+  readonly target: number;
   /** In the graph then, and the number of the last change (vectors.ts). */
   readonly vectors: number;
   readonly lastNumber: number;
@@ -67,9 +69,9 @@ export class GraphJudge {
     return this.#judgement;
   }
 
-  /** Another graph, or none, and how that was judged. */
+  /** Another graph, or none, and how that was judged: by another target is not at all. */
   restart(judgement: Judgement | null): void {
-    this.#judgement = judgement;
+    this.#judgement = judgement?.target === this.#options.target ? judgement : null;
     this.#trial = undefined;
   }
 
@@ -110,7 +112,13 @@ export class GraphJudge {
     const by = asked.length === QUESTIONS ? 'questions' : 'noise';
     const made = by === 'noise' ? [...this.#options.passages(QUESTIONS)] : [];
     const questions = by === 'questions' ? asked : made.map(({ point, number }) => noisy(point, number));
-    this.#judgement = { ...(yield* this.#judgedBy(questions)), by, vectors, lastNumber };
+    this.#judgement = {
+      ...(yield* this.#judgedBy(questions)),
+      by,
+      target: this.#options.target,
+      vectors,
+      lastNumber,
+    };
   }
 
   *#judgedBy(questions: readonly Float32Array[]): Generator<void, Pick<Judgement, 'width' | 'found'>> {

@@ -68,7 +68,7 @@ export class FollowingIndex implements VectorIndex {
   #cursor = 0;
   #changes = 0;
   #isFull = false;
-  #isRejectionDue = false;
+  #isJudgementNew = false;
   #isOpened = false;
   /** Removed from the members, and to be marked when the graph is written (X3). */
   #unmarked: number[] | undefined;
@@ -220,7 +220,7 @@ export class FollowingIndex implements VectorIndex {
     }
     const isSettled = !this.#settle();
     if (this.#isSnapshotDue(isSettled)) await this.#takeSnapshot();
-    else if (this.#isRejectionDue) await this.#keepRejection();
+    else if (this.#isJudgementNew) await this.#keepJudgement();
     return !isSettled && !this.#isClosed;
   }
 
@@ -229,7 +229,7 @@ export class FollowingIndex implements VectorIndex {
     const { dimensions } = this.#vectors.figures(this.#view);
     if (this.#hnsw?.kind !== 'available') return;
     const { graph: found, judgement } = await this.#snapshot.find();
-    if (judgement?.width === null) this.#judge.restart(judgement);
+    if (judgement?.width === null) this.#judge.restart(judgement); // X5
     if (found === null || this.#isClosed) return;
     // First the room of what every search needs.
     this.#screen ??= new VectorScreen(dimensions, this.#room);
@@ -347,12 +347,11 @@ export class FollowingIndex implements VectorIndex {
     const { inGraph } = this.#members;
     if (this.#graph === undefined || inGraph === 0) return false;
     const { dimensions } = this.#vectors.figures(this.#view);
+    const before = this.#judge.judgement;
     const hasStepped = this.#judge.step({ vectors: inGraph, lastNumber: this.#followed, dimensions });
     const { judgement } = this.#judge;
-    if (judgement?.width === null) {
-      this.#giveUpGraph(judgement); // X5
-      this.#isRejectionDue = true;
-    }
+    if (judgement !== before) this.#isJudgementNew = true;
+    if (judgement?.width === null) this.#giveUpGraph(judgement); // X5
     return hasStepped;
   }
 
@@ -378,6 +377,7 @@ export class FollowingIndex implements VectorIndex {
     const graph = this.#graph as Graph;
     // Whatever comes of it: the next one is due after as many changes.
     this.#changes = 0;
+    this.#isJudgementNew = false;
     this.#unmarked = [];
     try {
       await this.#snapshot.keep(graph, this.#judge.judgement);
@@ -389,13 +389,15 @@ export class FollowingIndex implements VectorIndex {
       for (const number of unmarked) graph.remove(number);
     }
   }
-  /** So that the next start does not build it again. */
-  async #keepRejection(): Promise<void> {
-    this.#isRejectionDue = false;
+  /** So that the next start can ask the graph at once, or need not build it again. */
+  async #keepJudgement(): Promise<void> {
+    const { judgement } = this.#judge;
+    this.#isJudgementNew = false;
+    if (judgement === null) return;
     try {
-      await this.#snapshot.reject(this.#judge.judgement as Judgement);
+      await this.#snapshot.judge(judgement);
     } catch {
-      // As above; it is built and judged again.
+      // As above; it is judged again.
     }
   }
 }

@@ -119,13 +119,13 @@ export class VectorMembers {
   /** Null when all do. */
   passing({ owners, tags }: PassageFilter): Passing | null {
     if (owners === undefined && tags === undefined) return null;
-    const owned = owners && new Set(owners.map((owner) => this.#owners.known(owner)));
+    const owned = owners && this.#owners.marked(owners);
     const tagged = tags && this.#tagsOf.map((set) => set.some((tag) => tags.includes(tag)));
     const slots = new Uint8Array(this.#end);
     let count = 0;
     for (let slot = 0; slot < this.#end; slot += 1) {
       if (this.#numbers[slot] === FREE) continue;
-      if (owned !== undefined && !owned.has(this.#ownerOf[slot])) continue;
+      if (owned !== undefined && owned[this.#ownerOf[slot] as number] !== 1) continue;
       if (tagged !== undefined && !tagged[this.#tagSetOf[slot] as number]) continue;
       slots[slot] = 1;
       count += 1;
@@ -160,8 +160,14 @@ class Names {
     return this.#numbers.size - 1;
   }
 
-  known(name: string): number | undefined {
-    return this.#numbers.get(name);
+  /** By number, 1 for those that are among the names. */
+  marked(names: readonly string[]): Uint8Array {
+    const marks = new Uint8Array(this.#numbers.size);
+    for (const name of names) {
+      const number = this.#numbers.get(name);
+      if (number !== undefined) marks[number] = 1;
+    }
+    return marks;
   }
 }
 

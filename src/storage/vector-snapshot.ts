@@ -91,9 +91,10 @@ export class VectorSnapshot {
     return true;
   }
 
-  /** There was a graph, and it was not worth keeping. */
-  reject(judgement: Judgement): Promise<void> {
-    return this.#put({ graph: null, judgement });
+  /** Of a graph that is kept, or, without a width, is not worth it. */
+  async judge(judgement: Judgement): Promise<void> {
+    const kept = judgement.width === null ? null : (this.#rows.get(this.#name)?.graph ?? null);
+    await this.#put({ graph: kept, judgement });
   }
 
   async forget(): Promise<void> {

@@ -69,7 +69,10 @@ export const vectorsActor = actor({
       const settings = await context.ask(config, 'settings', {});
       context.spawn(
         passageIndexActor,
-        { memoryBytesMax: settings['vectors.memory_mb'] * BYTES_PER_MB },
+        {
+          memoryBytesMax: settings['vectors.memory_mb'] * BYTES_PER_MB,
+          recallTarget: settings['vectors.recall_target'],
+        },
         { id: 'index', name: true, restart: 'permanent', placement: { thread: THREAD } },
       );
       await context.childStarted('index');

@@ -30,6 +30,8 @@ const SETTLE_EVERY_MS = 1_000;
 export interface PassageIndexArguments {
   /** Of all indexes together (vector-room.ts). */
   readonly memoryBytesMax: number;
+  /** The share of the nearest that is to be found (storage/graph-recall.ts). */
+  readonly recallTarget: number;
 }
 
 interface OpenIndex {
@@ -48,7 +50,7 @@ export const passageIndexActor = actor({
   module: import.meta.url,
   exportName: 'passageIndexActor',
   protocol: passageIndex,
-  setup(context: ActorContext<typeof passageIndex>, { memoryBytesMax }: PassageIndexArguments) {
+  setup(context: ActorContext<typeof passageIndex>, { memoryBytesMax, recallTarget }: PassageIndexArguments) {
     const { storage } = context.services;
     const room = new VectorRoom(memoryBytesMax);
     const collections = new Map<string, Passages>();
@@ -100,7 +102,7 @@ export const passageIndexActor = actor({
       const known = indexes.get(key);
       if (known !== undefined) return known.index;
       const collection = passagesOf(name);
-      const index = collection.openIndex(engine, { room });
+      const index = collection.openIndex(engine, { room, recallTarget });
       indexes.set(key, { collection, engine, index });
       settle();
       return index;
