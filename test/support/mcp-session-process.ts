@@ -8,4 +8,6 @@ const opened = [
   sessions.open(stdioServer(['--grandchild', '--stubborn'])),
 ];
 const groups = await Promise.all(opened.map(async (session) => JSON.parse(await session.text('pid')).pid));
+const left = sessions.open(stdioServer(['--runaway']));
+groups.push(JSON.parse(await left.text('pid')).runaway);
 process.stdout.write(`${JSON.stringify(groups)}\n`);

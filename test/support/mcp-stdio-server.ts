@@ -2,7 +2,7 @@
 // the SDK, which would not let it; and it starts in no time.
 //   --hang: answers no initialize.   --stubborn: outlives the end of its input and SIGTERM.   --grandchild: starts a process.
 //   --exit: ends at once.            --noise: writes lines that are no messages.              --bad: lists what makes no sense.
-//   --endless: lists pages without end.
+//   --endless: lists pages without end.   --runaway: starts a process that leaves the group.
 
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -48,9 +48,9 @@ if (flags.has('--stubborn')) {
   process.on('SIGTERM', () => undefined);
   setInterval(() => undefined, 1_000);
 }
-const grandchild = flags.has('--grandchild')
-  ? spawn('/bin/sh', ['-c', "trap '' TERM HUP; while :; do sleep 1; done"], { stdio: 'ignore' })
-  : null;
+const STAY = ['-c', "trap '' TERM HUP; while :; do sleep 1; done"];
+const grandchild = flags.has('--grandchild') ? spawn('/bin/sh', STAY, { stdio: 'ignore' }) : null;
+const runaway = flags.has('--runaway') ? spawn('/bin/sh', STAY, { stdio: 'ignore', detached: true }) : null;
 if (flags.has('--noise')) process.stdout.write('Welcome!\n{"not": "a message"}\n\n');
 
 function send(message: object): void {
@@ -66,7 +66,7 @@ async function call(id: Message['id'], name: string, given: Members, token: unkn
     case 'echo':
       return text(given['message'] ?? '');
     case 'pid':
-      return text({ pid: process.pid, grandchild: grandchild?.pid ?? null });
+      return text({ pid: process.pid, grandchild: grandchild?.pid ?? null, runaway: runaway?.pid ?? null });
     case 'env':
       return text({ ...process.env });
     case 'hang':

@@ -5,11 +5,13 @@
 //    group's id cannot be given to anybody else; so nobody is killed by mistake, and there is no moment without a watcher.
 // C3 `end` is patient first: the end of its input, then SIGTERM, then SIGKILL. It resolves when the group has been killed.
 // C4 Command and arguments go to the shell as arguments, never as text to read.
-// A process that leaves the group (setsid) leaves our reach with it.
+// C5 Who has left the group (setsid; browsers do) is known by MARK, which whatever the child starts inherits, and is killed too. For
+//    that the watcher looks through /proc, where there is one; a process that empties its environment as well escapes.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../../std/clock.ts';
+import type { RandomSource } from '../../std/ids.ts';
 import type { Variables } from './environment.ts';
 
 /** How long a server may take to end by itself once its input has ended, and again after SIGTERM. */
@@ -21,10 +23,34 @@ const LAST_WORDS_MS_MAX = 250;
 
 const SHELL = '/bin/sh';
 const LIFELINE = 3;
+/** Names the processes of one server; its value is that server's alone. */
+const MARK = 'TROUPE_MCP_PROCESS';
+const MARK_HEX_DIGITS = 32;
+/** For those who start others while they are looked for. */
+const SEARCHES_MAX = 5;
 // The watcher ignores what the group is asked to end with, and holds none of the child's pipes open. Its signals are set before
-// it begins, so that it is never without them; a child starts with the usual ones. C2, C4.
+// it begins, so that it is never without them; a child starts with the usual ones. C2, C4. It bears the mark itself, and must
+// end last; the commands that it runs must not bear it, hence `unset`. C5.
 const SCRIPT = `trap '' HUP INT TERM
-{ read -r _; kill -KILL 0; } <&${LIFELINE} ${LIFELINE}<&- >/dev/null 2>&1 &
+{
+  read -r _
+  mark=$${MARK}
+  unset ${MARK}
+  self=
+  read -r self _ </proc/self/stat
+  search=0
+  while [ -n "$self" ] && [ $search -lt ${SEARCHES_MAX} ]; do
+    search=$((search + 1))
+    found=
+    for file in $(PATH=/usr/bin:/bin grep -lszxF "${MARK}=$mark" /proc/[0-9]*/environ); do
+      id=\${file#/proc/}
+      id=\${id%/environ}
+      [ "$id" = "$self" ] || { found=1; kill -KILL "$id"; }
+    done
+    [ -n "$found" ] || break
+  done
+  kill -KILL 0
+} <&${LIFELINE} ${LIFELINE}<&- >/dev/null 2>&1 &
 trap - HUP INT TERM
 exec ${LIFELINE}<&-
 exec "$@"`;
@@ -60,9 +86,13 @@ export interface ProcessOrder {
 }
 
 /** @throws what the system says of an order that it cannot even try (too long, a zero byte) */
-export function startServerProcess({ command, args, env }: ProcessOrder, clock: Clock): ServerProcess {
+export function startServerProcess(
+  { command, args, env }: ProcessOrder,
+  clock: Clock,
+  random: RandomSource,
+): ServerProcess {
   const child = spawn(SHELL, ['-c', SCRIPT, SHELL, command, ...args], {
-    env,
+    env: { ...env, [MARK]: random.hex(MARK_HEX_DIGITS) }, // C5
     detached: true, // C1
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   });
@@ -101,10 +131,11 @@ export function startServerProcess({ command, args, env }: ProcessOrder, clock: 
     }
   };
   const killGroup = async (): Promise<void> => {
-    signal('SIGKILL'); // Should somebody have killed the watcher.
     lifeline.end();
-    await within(KILL_MS_MAX, Promise.all([watcherGone, exited]), clock);
-    // What it said last is still on its way; who has left the group may hold the pipes open.
+    await within(KILL_MS_MAX, watcherGone, clock);
+    signal('SIGKILL'); // Should somebody have killed the watcher.
+    await within(KILL_MS_MAX, exited, clock);
+    // What it said last is still on its way; who has escaped may hold the pipes open.
     await within(LAST_WORDS_MS_MAX, saidAll, clock);
     for (const pipe of [stdin, stdout, stderr, lifeline]) pipe.destroy();
   };

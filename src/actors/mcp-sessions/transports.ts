@@ -104,7 +104,7 @@ export function openTransport(
   { onErrorLine, onBroken }: TransportHooks,
 ): OpenTransport {
   if (target.kind === 'stdio') {
-    const start = () => startServerProcess(target, context.clock);
+    const start = () => startServerProcess(target, context.clock, context.random);
     const onExit = ({ how, isMissing, isByUs }: ProcessExit): void => {
       if (!isByUs) onBroken(how, isMissing);
     };

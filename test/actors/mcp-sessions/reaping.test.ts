@@ -12,16 +12,17 @@ import { victimActor } from '../../support/victim-actor.ts';
 
 const PROCESS = fileURLToPath(new URL('../../support/mcp-session-process.ts', import.meta.url));
 
-test('kill -9 of the process leaves nothing of its servers, stubborn ones and their children included', {
+test('kill -9 of the process leaves nothing of its servers: no stubborn one, no child, no runaway', {
   timeout: 60_000,
 }, async () => {
   const child = spawn(process.execPath, [PROCESS], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = await once(createInterface({ input: child.stdout }), 'line');
   const groups: number[] = JSON.parse(String(line));
-  const living = groups.map((group) => livingInGroup(group).length);
+  const [one = 0, another = 0, runaway = 0] = groups.map((group) => livingInGroup(group).length);
   child.kill('SIGKILL');
   await once(child, 'exit');
-  expect(Math.min(...living)).toBeGreaterThanOrEqual(3); // Server, child, watcher.
+  expect(Math.min(one, another)).toBeGreaterThanOrEqual(3); // Server, child, watcher.
+  expect(runaway).toBeGreaterThanOrEqual(1);
   await eventually(() => groups.flatMap(livingInGroup)).toEqual([]);
 });
 
@@ -49,6 +50,20 @@ test('a server that has ended leaves nothing that it has started', async () => {
   const { pid } = JSON.parse(await session.text('pid'));
   await session.call({ tool: 'last-words' });
   await eventually(() => livingInGroup(pid)).toEqual([]);
+});
+
+test('what has left the process group of its server ends with it too, and nobody else does', async () => {
+  const sessions = await openMcpSessions();
+  const [ended, other] = [
+    sessions.open(stdioServer(['--runaway'])),
+    sessions.open(stdioServer(['--runaway'])),
+  ];
+  const { runaway } = JSON.parse(await ended.text('pid'));
+  const { runaway: staying } = JSON.parse(await other.text('pid'));
+  expect(livingInGroup(runaway)).not.toEqual([]);
+  await ended.call({ tool: 'last-words' });
+  await eventually(() => livingInGroup(runaway)).toEqual([]);
+  expect(livingInGroup(staying)).not.toEqual([]);
 });
 
 test('a server that stops answering is noticed, ended and started anew', async () => {
