@@ -26,6 +26,8 @@ export interface Reply {
   readonly blocking?: boolean;
   /** Answers a request for embeddings with this, instead of vectors that follow from the texts. */
   readonly embeddings?: object;
+  /** What is said in every recording. */
+  readonly transcript?: string;
   readonly fault?: ScriptedFault;
 }
 

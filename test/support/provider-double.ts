@@ -1,6 +1,6 @@
 // Provider double: a real HTTP server on 127.0.0.1 that answers as language-model providers do, from a script.
 // It speaks chat-completions (POST /v1/chat/completions, streaming and blocking; GET /v1/models), its embeddings (POST
-// /v1/embeddings) and the messages API (POST /v1/messages, streaming; GET /v1/models with an `anthropic-version` header).
+// /v1/embeddings), the aggregator's transcriptions (POST /v1/audio/transcriptions) and the messages API (POST /v1/messages, streaming; GET /v1/models with an `anthropic-version` header).
 //
 //   const double = await startProviderDouble({ script: { text: 'Hello' } });
 //   … base_url: double.baseUrl … double.requests … await double.stop();
@@ -122,7 +122,10 @@ export async function startProviderDouble(options: ProviderDoubleOptions): Promi
         status === 200 ? list : errorBody(request, status, 'scripted failure'),
       );
     }
-    if (request.method !== 'POST' || !/\/(chat\/completions|embeddings|messages)$/.test(path)) {
+    if (
+      request.method !== 'POST' ||
+      !/\/(chat\/completions|embeddings|messages|audio\/transcriptions)$/.test(path)
+    ) {
       return sendJson(response, 404, errorBody(request, 404, `no such route: ${request.method} ${path}`));
     }
     const index = requestCount;
@@ -152,6 +155,8 @@ export async function startProviderDouble(options: ProviderDoubleOptions): Promi
     if (response.destroyed) return;
     if (request.path.endsWith('/embeddings'))
       return sendJson(response, 200, answer.embeddings ?? openaiEmbeddings(request.body));
+    if (request.path.endsWith('/audio/transcriptions'))
+      return sendJson(response, 200, { text: answer.transcript ?? '', usage: { seconds: 3, cost: 0.0125 } });
     if (request.body.stream !== true || answer.blocking)
       return sendJson(response, 200, openaiAnswer(answer, request.body));
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });

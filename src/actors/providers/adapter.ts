@@ -7,6 +7,7 @@
 import type { Clock } from '../../std/clock.ts';
 import type { RandomSource } from '../../std/ids.ts';
 import type { CompletionDelta, CompletionRequest } from './protocol.ts';
+import type { RequestMedia } from './request-media.ts';
 import type { Transport } from './transport.ts';
 
 /** A long answer of a slow model at home takes half of it. */
@@ -16,6 +17,8 @@ export interface AdapterTools {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: RandomSource;
+  /** Of this request; closed by whoever opened it. */
+  readonly media: RequestMedia;
 }
 
 export type Adapter = (

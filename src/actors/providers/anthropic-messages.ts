@@ -6,13 +6,15 @@
 // N4 What the model thought before it called tools goes back in front of the calls.
 
 import type {
+  ImageBlockParam,
   MessageCreateParamsStreaming,
   MessageParam,
   TextBlockParam,
   Tool,
 } from '@anthropic-ai/sdk/resources/messages';
 import { withCacheMarks } from './anthropic-caching.ts';
-import type { CompletionRequest, ModelMessage, SignedThought } from './protocol.ts';
+import type { CompletionRequest, MediaRef, ModelMessage, SignedThought } from './protocol.ts';
+import type { RequestMedia, Slot } from './request-media.ts';
 
 /** The API wants a limit where we may have none; every model of today can write this much. */
 const OUTPUT_TOKENS_DEFAULT = 4_096;
@@ -24,7 +26,7 @@ interface Turn {
 }
 
 /** The API's current version takes no temperature from anyone, so it is left out. */
-export function anthropicBody(request: CompletionRequest): MessageCreateParamsStreaming {
+export function anthropicBody(request: CompletionRequest, media: RequestMedia): MessageCreateParamsStreaming {
   const opening = request.messages.findIndex((message) => message.role !== 'system');
   const prompt = request.messages.slice(0, opening === -1 ? undefined : opening);
   const conversation = opening === -1 ? [] : request.messages.slice(opening);
@@ -32,7 +34,7 @@ export function anthropicBody(request: CompletionRequest): MessageCreateParamsSt
   return withCacheMarks({
     model: request.modelId,
     max_tokens: request.maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT,
-    messages: turnsOf(conversation),
+    messages: turnsOf(conversation, media),
     stream: true,
     ...(system.length === 0 ? {} : { system }),
     ...(request.tools.length === 0 ? {} : { tools: request.tools.map(wireTool) }),
@@ -64,10 +66,10 @@ function outputConfig({ responseFormat }: CompletionRequest): Partial<MessageCre
   return { output_config: { format: { type: 'json_schema', schema: { ...schema } } } };
 }
 
-function turnsOf(messages: readonly ModelMessage[]): MessageParam[] {
+function turnsOf(messages: readonly ModelMessage[], media: RequestMedia): MessageParam[] {
   const turns: Turn[] = [];
   for (const message of messages) {
-    const blocks = blocksOf(message);
+    const blocks = blocksOf(message, media);
     if (blocks.length === 0) continue; // N3
     const role = message.role === 'assistant' ? 'assistant' : 'user';
     const last = turns.at(-1);
@@ -80,10 +82,13 @@ function turnsOf(messages: readonly ModelMessage[]): MessageParam[] {
   return turns.map((turn) => ({ role: turn.role, content: resultsFirst(turn.blocks) }) as MessageParam);
 }
 
-function blocksOf(message: ModelMessage): Block[] {
+function blocksOf(message: ModelMessage, media: RequestMedia): Block[] {
   switch (message.role) {
     case 'user':
-      return textBlocks(message.content);
+      return [
+        ...(message.media ?? []).flatMap((ref) => mediaBlocks(ref, media)),
+        ...textBlocks(message.content),
+      ];
     case 'system':
       return textBlocks(`<system>\n${message.content}\n</system>`);
     case 'tool':
@@ -97,6 +102,17 @@ function blocksOf(message: ModelMessage): Block[] {
         ),
       ];
   }
+}
+
+/** In front of the text that speaks of it, as the API advises. */
+function mediaBlocks(ref: MediaRef, media: RequestMedia): Block[] {
+  const slot = media.slotOf(ref);
+  return typeof slot === 'string' ? textBlocks(slot) : [imageBlock(slot)];
+}
+
+function imageBlock({ mediaType, data }: Slot): ImageBlockParam {
+  const media_type = mediaType as 'image/png'; // One of the four that an upload may have, which the API has too.
+  return { type: 'image', source: { type: 'base64', media_type, data } };
 }
 
 function thoughtBlock(thought: SignedThought): Block {

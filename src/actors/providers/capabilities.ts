@@ -3,7 +3,8 @@
 
 import type { Static } from '../../std/schema.ts';
 import type { Settings } from '../config/protocol.ts';
-import { isChatModel, knownTraits } from './model-families.ts';
+import { audioTypesOf } from './audio-formats.ts';
+import { isChatModel, isNamedForAudio, isNamedForVision, knownTraits } from './model-families.ts';
 import type { ListedModel } from './model-list.ts';
 import { priceOf } from './pricing.ts';
 import type { Connection, ModelSummary } from './protocol.ts';
@@ -16,6 +17,8 @@ export interface Capabilities {
   readonly maxOutputTokens: number | null;
   readonly supportsTools: boolean;
   readonly supportsVision: boolean;
+  /** Recordings that it hears as they are. */
+  readonly audioTypes: readonly string[];
 }
 
 export function capabilitiesOf(
@@ -50,7 +53,12 @@ export function capabilitiesOf(
       null,
     // An unknown model behind a chat endpoint is offered tools: most can, and one that cannot says so at once.
     supportsTools: listed?.supportsTools ?? family?.supportsTools ?? isChatModel(modelId),
-    supportsVision: listed?.inputModalities?.includes('image') ?? family?.supportsVision ?? false,
+    supportsVision:
+      listed?.inputModalities?.includes('image') ?? family?.supportsVision ?? isNamedForVision(modelId),
+    audioTypes:
+      (listed?.inputModalities?.includes('audio') ?? isNamedForAudio(modelId))
+        ? audioTypesOf(connection, modelId)
+        : [],
   };
 }
 
@@ -69,7 +77,11 @@ export function summaryOf(
   const capabilities = capabilitiesOf(connection, listed.id, listed, settings);
   const price = priceOf(connection, listed.id, listed);
   const isTranscriber = /whisper|transcribe/i.test(listed.id);
-  const input = listed.inputModalities ?? (capabilities.supportsVision ? ['text', 'image'] : ['text']);
+  const input = listed.inputModalities ?? [
+    'text',
+    ...(capabilities.supportsVision ? ['image'] : []),
+    ...(capabilities.audioTypes.length > 0 ? ['audio'] : []),
+  ];
   const output = listed.outputModalities ?? ['text'];
   return {
     id: `${connection.provider}:${listed.id}`,

@@ -2,12 +2,16 @@
 // It keeps connections, not state. Retries, waits and fallbacks are the run's, where they are seen and can be cancelled.
 
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
-import type { Adapter } from './adapter.ts';
+import type { Adapter, AdapterTools } from './adapter.ts';
 import { createAnthropicAdapter } from './anthropic-adapter.ts';
 import { completeOffline } from './offline-responder.ts';
 import { completeWithOpenai } from './openai-adapter.ts';
-import { completions, type ProviderKind } from './protocol.ts';
+import { type CompletionDelta, type CompletionRequest, completions, type ProviderKind } from './protocol.ts';
+import { hasMedia, NO_MEDIA, openMedia } from './request-media.ts';
+import { transcribe } from './transcription.ts';
 import { openTransport } from './transport.ts';
+
+import '../services.ts';
 
 export const completionsActor = actor({
   module: import.meta.url,
@@ -16,7 +20,8 @@ export const completionsActor = actor({
   setup(context: ActorContext<typeof completions>) {
     const transport = openTransport();
     context.onStop(() => transport.close());
-    const tools = { transport, clock: context.clock, random: context.random };
+    const { clock, random, services } = context;
+    const tools: AdapterTools = { transport, clock, random, media: NO_MEDIA };
     const adapters: Readonly<Record<ProviderKind, Adapter>> = {
       openai_compatible: completeWithOpenai,
       openrouter: completeWithOpenai,
@@ -27,7 +32,25 @@ export const completionsActor = actor({
     };
 
     return {
-      complete: (request, inquiry) => adapters[request.connection.kind](request, tools, inquiry.signal),
+      complete: (request, { signal }) =>
+        hasMedia(request) ? completeWithMedia(request, signal) : adapterFor(request)(request, tools, signal),
+      transcribe: (request, { signal }) => transcribe(request, services.storage.blobs, tools, signal),
     };
+
+    function adapterFor({ connection }: CompletionRequest): Adapter {
+      return adapters[connection.kind];
+    }
+
+    async function* completeWithMedia(
+      request: CompletionRequest,
+      signal: AbortSignal,
+    ): AsyncGenerator<readonly CompletionDelta[], void, undefined> {
+      const media = await openMedia(request.media ?? {}, services.storage.blobs, random);
+      try {
+        yield* adapterFor(request)(request, { ...tools, media }, signal);
+      } finally {
+        await media.close();
+      }
+    }
   },
 });

@@ -47,6 +47,19 @@ export function knownTraits(modelId: string): ModelTraits | null {
   return FAMILIES.find((entry) => entry.pattern.test(name))?.traits ?? null;
 }
 
+/** Models of a local server, whose list says nothing: what sees is mostly called so. */
+export function isNamedForVision(modelId: string): boolean {
+  return /(^|[-_.\d])(vl|vision|llava|bakllava|pixtral|moondream|minicpm-v|internvl|gemma-?3)([-_.:]|\d|$)/.test(
+    localName(modelId),
+  );
+}
+
+export function isNamedForAudio(modelId: string): boolean {
+  return /^(gemini|gpt-audio|gpt-4o(-mini)?-audio|voxtral|qwen\d?(\.\d)?-(audio|omni))/.test(
+    localName(modelId),
+  );
+}
+
 /** OpenAI's reasoning models, which refuse a temperature. */
 export function isReasoningModel(modelId: string): boolean {
   const name = localName(modelId);

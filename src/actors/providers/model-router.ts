@@ -64,13 +64,13 @@ export interface Preview {
 
 export function createModelRouter({ lists, health, listingOf }: RouterParts): ModelRouter {
   return {
-    async resolve({ model, fallback, failedProviders = [] }, landscape) {
+    async resolve({ model, fallback, failedProviders = [], hasMedia = false }, landscape) {
       const isOpen = ({ provider }: Candidate): boolean => !failedProviders.includes(provider);
       const plan = await planOf({ requested: model, fallback }, landscape, isOpen);
       const candidate = plan.candidates.find(isOpen);
       if (candidate === undefined) throw nothingUsable(model, landscape);
       health.sent(candidate.provider);
-      return routeTo(candidate, plan, landscape);
+      return routeTo(candidate, plan, landscape, hasMedia);
     },
 
     async preview(wish, landscape) {
@@ -128,28 +128,25 @@ export function createModelRouter({ lists, health, listingOf }: RouterParts): Mo
     candidate: Candidate,
     plan: RoutePlan,
     { settings, connections }: Landscape,
+    hasMedia: boolean,
   ): Promise<ModelRoute> {
     const { provider, modelId } = candidate;
     const substitution = substitutionOf(plan, candidate);
     if (provider === OFFLINE_PROVIDER) return offlineRoute(substitution);
     const connection = connectionTo(provider, connections);
-    if (isUnknown(connection, modelId, settings) && lists.isWorthWaitingFor(provider)) {
+    const asksList = hasMedia || isUnknown(connection, modelId, settings);
+    if (asksList && lists.isWorthWaitingFor(provider)) {
       await lists.fetched(connection, CAPABILITIES_WAIT_MS);
     }
     const listed = listedModel(candidate);
-    const { contextWindow, maxOutputTokens, supportsTools } = capabilitiesOf(
-      connection,
-      modelId,
-      listed,
-      settings,
-    );
+    const { contextWindow, maxOutputTokens, ...can } = capabilitiesOf(connection, modelId, listed, settings);
     return {
       reference: referenceOf(candidate),
       modelId,
       displayName: listed?.name ?? modelId,
       contextWindow,
       maxOutputTokens: maxOutputTokens ?? settings['llm_settings.default_max_tokens'],
-      supportsTools,
+      ...can,
       price: priceOf(connection, modelId, listed),
       connection,
       substitution,

@@ -46,6 +46,8 @@ export function offlineRoute(substitution: string | null): ModelRoute {
     contextWindow: 32_768,
     maxOutputTokens: null,
     supportsTools: true,
+    supportsVision: false,
+    audioTypes: [],
     price: null,
     connection: CONNECTION,
     substitution,

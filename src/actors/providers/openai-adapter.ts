@@ -74,14 +74,15 @@ class OpenaiAnswer implements AsyncIterableIterator<Deltas, void, undefined>, Pu
       this.#finish(null);
       return;
     }
-    const { transport, clock } = this.#tools;
+    const { transport, clock, media } = this.#tools;
     const { connection } = this.#request;
     try {
+      const body = openaiBody(this.#request, media);
       this.#stream = transport.post(
         connection,
         '/chat/completions',
         openaiHeaders(connection),
-        openaiBody(this.#request),
+        media.bodyOf(body) ?? body,
         () => this.#advance(),
       );
     } catch (error) {

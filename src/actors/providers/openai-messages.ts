@@ -1,7 +1,9 @@
 // OpenaiMessages: a request in the words of the chat-completions API. Pure.
 
+import { audioFormatOf } from './audio-formats.ts';
 import { isReasoningModel } from './model-families.ts';
-import type { CompletionRequest, Connection, ModelMessage, Sampling } from './protocol.ts';
+import type { CompletionRequest, Connection, MediaRef, ModelMessage, Sampling } from './protocol.ts';
+import type { RequestMedia } from './request-media.ts';
 
 export function openaiHeaders(connection: Connection): Readonly<Record<string, string>> {
   return {
@@ -10,13 +12,13 @@ export function openaiHeaders(connection: Connection): Readonly<Record<string, s
   };
 }
 
-export function openaiBody(request: CompletionRequest): object {
+export function openaiBody(request: CompletionRequest, media: RequestMedia): object {
   const { connection, modelId, tools, maxOutputTokens, responseFormat } = request;
   // OpenAI's own models take no `max_tokens` any more. Other servers know only the old name.
   const limit = connection.provider === 'openai' ? 'max_completion_tokens' : 'max_tokens';
   return {
     model: modelId,
-    messages: request.messages.map(wireMessage),
+    messages: request.messages.map((message) => wireMessage(message, media)),
     stream: true,
     stream_options: { include_usage: true },
     ...(isReasoningModel(modelId) ? {} : wireSampling(request)),
@@ -58,11 +60,12 @@ function wireSampling({
   };
 }
 
-function wireMessage(message: ModelMessage): object {
+function wireMessage(message: ModelMessage, media: RequestMedia): object {
   switch (message.role) {
     case 'system':
+      return { role: 'system', content: message.content };
     case 'user':
-      return { role: message.role, content: message.content };
+      return { role: 'user', content: userContent(message, media) };
     case 'tool':
       return { role: 'tool', tool_call_id: message.toolCallId, name: message.name, content: message.content };
     case 'assistant': {
@@ -80,4 +83,26 @@ function wireMessage(message: ModelMessage): object {
       };
     }
   }
+}
+
+/** A list of parts only where there is more than text: not every server takes one. */
+function userContent(
+  { content, media: refs = [] }: Extract<ModelMessage, { readonly role: 'user' }>,
+  media: RequestMedia,
+): string | readonly object[] {
+  const parts = refs.map((ref) => partOf(ref, media));
+  const texts = [content, ...parts.filter((part) => typeof part === 'string')];
+  const text = texts.filter((line) => line !== '').join('\n');
+  const shown = parts.filter((part) => typeof part === 'object');
+  if (shown.length === 0) return text;
+  return [...(text === '' ? [] : [{ type: 'text', text }]), ...shown];
+}
+
+function partOf(ref: MediaRef, media: RequestMedia): object | string {
+  const slot = media.slotOf(ref);
+  if (typeof slot === 'string') return slot;
+  const { mediaType, data } = slot;
+  return ref.kind === 'image'
+    ? { type: 'image_url', image_url: { url: `data:${mediaType};base64,${data}` } }
+    : { type: 'input_audio', input_audio: { data, format: audioFormatOf(mediaType) } };
 }

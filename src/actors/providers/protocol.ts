@@ -24,6 +24,8 @@ export const providerFaults = declareFaults({
   provider_address_refused: 'forbidden',
   /** The reply made no sense. */
   provider_malformed: 'upstream',
+  /** What was to be sent is not there any more. */
+  media_missing: 'not_found',
 });
 
 /** Where the aggregator is, unless the settings say otherwise. */
@@ -91,6 +93,9 @@ export interface ModelRoute {
   readonly contextWindow: number;
   readonly maxOutputTokens: number | null;
   readonly supportsTools: boolean;
+  readonly supportsVision: boolean;
+  /** The types of recordings that it hears as they are; none for most models. */
+  readonly audioTypes: readonly string[];
   /** Null when nobody says what it costs. */
   readonly price: Price | null;
   readonly connection: Connection;
@@ -107,6 +112,8 @@ export interface ModelQuestion {
   /** The caller's own second choice. */
   readonly fallback?: string | null;
   readonly failedProviders?: readonly string[];
+  /** What a model sees and hears matters: its provider's list is worth a wait. */
+  readonly hasMedia?: boolean;
 }
 
 /** What a model thought before it called tools: it goes back to its provider as it came, and means nothing to others. */
@@ -125,9 +132,22 @@ export interface ModelToolCall {
   readonly thoughts?: readonly SignedThought[];
 }
 
+/** An image or a recording, by its place in a workspace. Messages name media and never hold them. */
+export interface MediaRef {
+  readonly kind: 'image' | 'audio';
+  readonly workspace_id: string;
+  readonly document_id: string;
+}
+
+/** Where the bytes are: the thread that makes the request reads them while it sends. */
+export interface MediaSource {
+  readonly mediaType: string;
+  readonly sha256: string;
+}
+
 export type ModelMessage =
   | { readonly role: 'system'; readonly content: string }
-  | { readonly role: 'user'; readonly content: string }
+  | { readonly role: 'user'; readonly content: string; readonly media?: readonly MediaRef[] }
   | { readonly role: 'assistant'; readonly content: string; readonly toolCalls?: readonly ModelToolCall[] }
   | { readonly role: 'tool'; readonly content: string; readonly toolCallId: string; readonly name: string };
 
@@ -158,6 +178,8 @@ export interface CompletionRequest extends Sampling {
   readonly connection: Connection;
   readonly modelId: string;
   readonly messages: readonly ModelMessage[];
+  /** What becomes of the media that the messages name, by document: they are sent, or a text stands in their place. */
+  readonly media?: Readonly<Record<string, MediaSource | string>>;
   readonly tools: readonly {
     readonly name: string;
     readonly description: string;
@@ -388,7 +410,21 @@ export const providers = protocol('providers', {
   }>(),
 });
 
+export interface TranscriptionRequest {
+  readonly connection: Connection;
+  readonly modelId: string;
+  readonly audio: MediaSource;
+}
+
+export interface Transcription {
+  readonly text: string;
+  /** As billed; null when the provider does not say. */
+  readonly costUsd: number | null;
+}
+
 export const completions = protocol('completions', {
   /** One model call. Items are batches of deltas, at most one batch a turn of the event loop. Stopping the stream aborts the call. */
   complete: stream<CompletionRequest, readonly CompletionDelta[]>({ faults: providerFaults }),
+  /** What is said in a recording. */
+  transcribe: call<TranscriptionRequest, Transcription>({ faults: providerFaults }),
 });

@@ -17,6 +17,7 @@ import { AgentGroup } from './agent-group.ts';
 import { createEventDecoder } from './event-decoder.ts';
 import type { Connection } from './protocol.ts';
 import { HttpFailure, UnfinishedAnswer } from './provider-failure.ts';
+import type { SentBody } from './request-media.ts';
 
 /** More than any model writes in one answer, and little enough to hold for a few hundred runs. */
 export const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
@@ -39,14 +40,14 @@ export interface EventStream {
 
 export interface Transport {
   /**
-   * Posts JSON to `connection.baseUrl` + `path`; the answer is a stream of server-sent events. `onArrived` is called whenever there
+   * Posts JSON, or what was made of it, to `connection.baseUrl` + `path`; the answer is a stream of server-sent events. `onArrived` is called whenever there
    * is something to take, and when the stream is over: a function, and no promise for each chunk, which would outlive young generations.
    */
   post(
     connection: Connection,
     path: string,
     headers: Readonly<Record<string, string>>,
-    body: unknown,
+    body: object | SentBody,
     onArrived: () => void,
   ): EventStream;
   /** A `fetch` over the same connections that gives up after the connection's timeout without a byte. */
@@ -112,7 +113,7 @@ function postForEvents(
   connection: Connection,
   path: string,
   headers: Readonly<Record<string, string>>,
-  body: unknown,
+  body: object | SentBody,
   onArrived: () => void,
 ): EventStream {
   const decoder = createEventDecoder();
@@ -126,18 +127,18 @@ function postForEvents(
     onArrived();
   };
   const url = new URL(connection.baseUrl);
-  const text = JSON.stringify(body);
+  const { bytes, pieces } = 'pieces' in body ? body : jsonBody(body);
   const request: Dispatcher.DispatchOptions = {
     origin: url.origin,
     path: `${url.pathname.replace(/\/+$/, '')}${path}${url.search}`,
     method: 'POST',
     headers: {
       'content-type': 'application/json',
-      'content-length': String(Buffer.byteLength(text)),
+      'content-length': String(bytes),
       accept: 'text/event-stream',
       ...headers,
     },
-    body: sentOnce(text),
+    body: pieces as Readable, // The pool takes any iterable, though its types do not say so.
     headersTimeout: connection.timeoutMs,
     bodyTimeout: connection.timeoutMs,
   };
@@ -208,16 +209,17 @@ function postForEvents(
 
 /**
  * A body that is forgotten when it has been sent. The pool keeps a text or a buffer until the answer has ended: the whole prompt,
- * for minutes, which was 10 KB of each run with the shortest of questions. It takes any iterable, though its types do not say so.
+ * for minutes, which was 10 KB of each run with the shortest of questions.
  */
-function sentOnce(text: string): Readable {
+function jsonBody(value: object): { readonly bytes: number; readonly pieces: unknown } {
+  const text = JSON.stringify(value);
   let unsent: string | null = text;
   const next = (): IteratorResult<string> => {
     const value = unsent;
     unsent = null;
     return value === null ? { done: true, value } : { done: false, value };
   };
-  return { [Symbol.iterator]: () => ({ next }) } as unknown as Readable;
+  return { bytes: Buffer.byteLength(text), pieces: { [Symbol.iterator]: () => ({ next }) } };
 }
 
 /** Some servers mislabel their streams, so only what can be no stream at all is refused. */

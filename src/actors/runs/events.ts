@@ -14,6 +14,7 @@ export type StatusPhase =
   | 'model_fallback'
   | 'truncated'
   | 'vision_unsupported'
+  | 'transcribing'
   | 'audio_fallback';
 
 export interface RunEvents {

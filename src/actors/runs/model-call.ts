@@ -53,9 +53,10 @@ export async function callModel(
     try {
       return await askModel(turn, messages, tools);
     } catch (error) {
+      if (isFault(error, 'provider_rejected') && turn.media.refused()) continue;
       if (!isPassing(error)) throw error;
       const failed = turn.route;
-      const next = await nextRoute(turn, failedProviders, estimateMessagesTokens(messages));
+      const next = await nextRoute(turn, failedProviders, messages);
       if (next === null) throw error;
       const label = next.substitution ?? `${failed.reference} unavailable, using ${next.reference}`;
       turn.say('status', { phase: 'model_fallback', label, detail: next.reference });
@@ -68,12 +69,14 @@ export async function callModel(
 async function nextRoute(
   turn: RoutedTurn,
   failedProviders: string[],
-  inputTokens: number,
+  messages: readonly ModelMessage[],
 ): Promise<ModelRoute | null> {
   const { context, signal } = turn;
+  const hasMedia = messages.some((message) => message.role === 'user' && message.media !== undefined);
+  const inputTokens = estimateMessagesTokens(messages);
   failedProviders.push(turn.route.connection.provider);
   while (failedProviders.length <= FALLBACKS_MAX) {
-    const question = { model: wantedModel(turn), failedProviders };
+    const question = { model: wantedModel(turn), failedProviders, hasMedia };
     let route: ModelRoute;
     try {
       route = await context.ask(providers, 'resolve', question, { signal, deadlineMs: RESOLVE_DEADLINE_MS });
@@ -94,9 +97,10 @@ async function askModel(
   messages: readonly ModelMessage[],
   tools: readonly ToolDescription[],
 ): Promise<ModelAnswer> {
+  const media = await turn.media.sourcesFor(turn, messages);
   for (let attempt = 0; ; attempt += 1) {
     checkNotStopped(turn);
-    const call = new CallInProgress(turn, messages, tools);
+    const call = new CallInProgress(turn, { messages, ...(media === undefined ? {} : { media }) }, tools);
     await call.admitted();
     turn.say('status', { phase: 'thinking', label: 'Thinking…' });
     try {
@@ -120,14 +124,18 @@ class CallInProgress {
   #finish: FinishReason = 'stop';
   #isUsageKnown = false;
 
-  constructor(turn: RoutedTurn, messages: readonly ModelMessage[], tools: readonly ToolDescription[]) {
+  constructor(
+    turn: RoutedTurn,
+    said: Pick<CompletionRequest, 'messages' | 'media'>,
+    tools: readonly ToolDescription[],
+  ) {
     const { route, sampling } = turn;
     this.#turn = turn;
-    this.#inputEstimate = estimateMessagesTokens(messages);
+    this.#inputEstimate = estimateMessagesTokens(said.messages);
     this.#request = {
       connection: route.connection,
       modelId: route.modelId,
-      messages,
+      ...said,
       tools: route.supportsTools ? tools : [],
       ...sampling,
       price: route.price,

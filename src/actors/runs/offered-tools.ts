@@ -26,18 +26,18 @@ export const NO_TOOLS: TurnOffer = { list: EMPTY_LIST, loaded: [] };
 const LISTS_KEPT_MAX = 16;
 
 export class OfferedTools {
-  /** The latest, by agent, of turns that are remembered and of those that are not, inside and outside of projects; the one that was used last at the end. */
+  /** The latest, by agent, of turns that are remembered and of those that are not, inside and outside of projects, with and without images; the one that was used last at the end. */
   readonly #latest = new Map<string, ToolList>();
 
   /** What a turn may offer now: always asked for, sent only when it has changed. @throws Fault */
   async list(
     context: ActorContext,
-    { durable, agent_id, conversation_id, workspace_id }: ToolCaller,
+    { durable, agent_id, conversation_id, workspace_id, sees = true }: ToolCaller,
     signal: AbortSignal,
   ): Promise<TurnOffer> {
-    const key = `${durable} ${workspace_id !== undefined} ${agent_id ?? ''}`;
+    const key = `${durable} ${workspace_id !== undefined} ${sees} ${agent_id ?? ''}`;
     const known = this.#latest.get(key) ?? EMPTY_LIST;
-    const question = { durable, agent_id, conversation_id, workspace_id, known: known.version };
+    const question = { durable, agent_id, conversation_id, workspace_id, sees, known: known.version };
     const offer = await context.ask(tools, 'offer', question, { signal });
     const list = offer.tools === null ? known : this.#listOf(offer.version, offer.tools);
     this.#keep(key, list);

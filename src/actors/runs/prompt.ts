@@ -5,6 +5,7 @@
 import type { Checkpoint, ConversationState, Message } from '../conversations/protocol.ts';
 import { STATE_SLOTS } from '../conversations/protocol.ts';
 import type { ModelMessage } from '../providers/protocol.ts';
+import { attachmentsOfRow, earlierMessage } from './attachments.ts';
 import { type Project, projectBlocks } from './project.ts';
 import { fitBlocks, type PromptBlock } from './prompt-blocks.ts';
 import { AGENT_NAME_DEFAULT, type EphemeralTurn } from './protocol.ts';
@@ -41,7 +42,8 @@ export interface PromptParts {
   readonly project: Project | null;
   /** Rows that were not even loaded. */
   readonly olderCount: number;
-  readonly userText: string;
+  /** The new message. */
+  readonly user: ModelMessage;
   readonly contextWindow: number;
   readonly outputTokens: number;
   readonly toolTokens: number;
@@ -54,7 +56,7 @@ export interface Prompt {
 }
 
 export function composePrompt(parts: PromptParts): Prompt {
-  const user: ModelMessage = { role: 'user', content: parts.userText };
+  const { user } = parts;
   const room =
     inputBudget(parts.contextWindow, parts.outputTokens) - estimateMessageTokens(user) - parts.toolTokens;
   const { anchors, state } = workingMemoryBlocks(parts.workingMemory);
@@ -85,10 +87,16 @@ export function outputBudget(contextWindow: number, limit: number | null, inputT
   return Math.max(Math.min(wanted, room), Math.min(OUTPUT_TOKENS_MIN, wanted));
 }
 
-/** User and assistant rows as the model reads them; tool rows stay in the transcript. */
-export function historyOfRows(rows: readonly Message[]): ModelMessage[] {
-  return rows.flatMap(({ role, content }): ModelMessage[] => {
-    if (role === 'user') return [{ role: 'user', content }];
+/**
+ * User and assistant rows as the model reads them; tool rows stay in the transcript. The media of the last `refedTurns` turns go along
+ * once more.
+ */
+export function historyOfRows(rows: readonly Message[], refedTurns: number): ModelMessage[] {
+  const turns = rows.filter(({ role, metadata }) => role === 'user' && metadata?.['steered'] !== true);
+  const recent = new Set(turns.slice(Math.max(0, turns.length - refedTurns)));
+  return rows.flatMap((row): ModelMessage[] => {
+    const { role, content, metadata } = row;
+    if (role === 'user') return [earlierMessage(content, attachmentsOfRow(metadata), recent.has(row))];
     if (role === 'assistant' && content !== '') return [{ role: 'assistant', content }];
     return [];
   });

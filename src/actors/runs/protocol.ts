@@ -58,19 +58,34 @@ export const STOP_GRACE_MS = 1_000;
 const MESSAGE_LENGTH_MAX = 1_000_000;
 const EARLIER_TURNS_MAX = 4_096;
 const RUN_MESSAGE_LENGTH = 200;
+/** Images of one message, and recordings of one. */
+const ATTACHED_MAX = 20;
+/** Some hours of speech. */
+export const TRANSCRIPT_CHARS_MAX = 100_000;
 
 const Text = Type.String();
 const OptionalId = Type.Optional(Type.Union([Type.String({ maxLength: 200 }), Type.Null()]));
 const SessionId = Type.Optional(
   Type.Union([Type.String({ maxLength: CONVERSATION_ID_LENGTH_MAX }), Type.Null()]),
 );
+const MediaId = Type.String({ minLength: 1, maxLength: 128 });
 const MediaRef = Type.Object({
-  workspace_id: Text,
-  doc_id: Text,
-  media_type: Type.Optional(Text),
-  transcript: Type.Optional(Type.Union([Text, Type.Null()])),
+  workspace_id: MediaId,
+  doc_id: MediaId,
+  media_type: Type.Optional(Type.String({ maxLength: 100 })),
+  transcript: Type.Optional(
+    Type.Union([
+      Type.String({
+        maxLength: TRANSCRIPT_CHARS_MAX,
+        description: 'What is said in a recording, when it is known already: it is not transcribed again.',
+      }),
+      Type.Null(),
+    ]),
+  ),
 });
-const MediaRefs = Type.Optional(Type.Union([Type.Array(MediaRef, { maxItems: 20 }), Type.Null()]));
+export type AttachedMedium = Static<typeof MediaRef>;
+const mediaRefs = (description: string) =>
+  Type.Optional(Type.Union([Type.Array(MediaRef, { maxItems: ATTACHED_MAX, description }), Type.Null()]));
 
 const EphemeralTurn = Type.Object({
   role: Type.Union([Type.Literal('user'), Type.Literal('assistant')]),
@@ -99,8 +114,10 @@ export const ChatRequest = Type.Object({
   research_mode: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
   thinking_pattern: OptionalId,
   workspace_id: OptionalId,
-  images: MediaRefs,
-  audio: MediaRefs,
+  images: mediaRefs(
+    'Images in workspaces, as /api/agent/chat/images names them. A model that cannot see is told what there is, and so is the user.',
+  ),
+  audio: mediaRefs('Recordings, likewise. A model that cannot hear gets their transcripts.'),
 });
 export type ChatRequest = Static<typeof ChatRequest>;
 

@@ -6,6 +6,10 @@ import type { ModelMessage, ModelToolCall } from '../providers/protocol.ts';
 const CHARS_PER_TOKEN = 4;
 /** Role, separators and the like. */
 const MESSAGE_OVERHEAD = 4;
+/** What a large picture takes with most providers. */
+const IMAGE_TOKENS = 1_600;
+/** Of some minutes that are heard, or of a long transcript. */
+const AUDIO_TOKENS = 8_000;
 
 export function estimateTokens(text: string): number {
   return Math.ceil(text.length / CHARS_PER_TOKEN);
@@ -14,7 +18,12 @@ export function estimateTokens(text: string): number {
 export function estimateMessageTokens(message: ModelMessage): number {
   const calls: readonly ModelToolCall[] = (message.role === 'assistant' && message.toolCalls) || [];
   const callTokens = calls.reduce((sum, call) => sum + estimateTokens(call.name + call.argumentsText), 0);
-  return MESSAGE_OVERHEAD + estimateTokens(message.content) + callTokens;
+  const media = (message.role === 'user' && message.media) || [];
+  const mediaTokens = media.reduce(
+    (sum, { kind }) => sum + (kind === 'image' ? IMAGE_TOKENS : AUDIO_TOKENS),
+    0,
+  );
+  return MESSAGE_OVERHEAD + estimateTokens(message.content) + callTokens + mediaTokens;
 }
 
 export function estimateMessagesTokens(messages: readonly ModelMessage[]): number {

@@ -4,7 +4,7 @@
 // Y2 A tool that takes long tells how far it is: as `status`, between its call and its result.
 
 import { errorText } from '../../std/errors.ts';
-import type { ModelMessage, ModelToolCall } from '../providers/protocol.ts';
+import type { MediaRef, ModelMessage, ModelToolCall } from '../providers/protocol.ts';
 import { type ToolCall, type ToolCaller, type ToolResult, tools as toolNoun } from '../tools/protocol.ts';
 import { EXHIBIT_TOOL } from './events.ts';
 import { checkNotStopped, type RoutedTurn } from './turn-scope.ts';
@@ -15,6 +15,8 @@ const CALLS_PER_ROUND_MAX = 32;
 const RESULT_EVENT_CHARS_MAX = 500;
 /** A tool has its own, shorter deadline; this one only guards the wire. */
 const TOOL_DEADLINE_MS = 330_000;
+
+const IMAGES_SHOWN = '[The images that your tools show, in the order of the calls]';
 
 /** Makes the calls; answers the messages that the next model call reads. @throws TurnStopped */
 export async function runTools(
@@ -38,12 +40,14 @@ export async function runTools(
   const startedAtMs = context.clock.nowMs();
   const results = await Promise.all(calls.map((call, i) => makeCall(turn, call, i, caller, tools)));
   const messages: ModelMessage[] = [];
+  const images: MediaRef[] = [];
   for (const [i, call] of calls.entries()) {
     const result = results[i];
     if (result === undefined) continue;
     messages.push({ role: 'tool', content: result.content, toolCallId: call.id, name: call.name });
     const { exhibits = [], loaded = [] } = result;
     tools.load(loaded);
+    images.push(...(result.images ?? []));
     const tool = tools.labelOf(call.name);
     const made = {
       tool,
@@ -66,6 +70,8 @@ export async function runTools(
     }
     for (const exhibit of exhibits) say('exhibit', exhibit);
   }
+  // Results are texts: what is to be seen comes behind all of them.
+  if (images.length > 0) messages.push({ role: 'user', content: IMAGES_SHOWN, media: images });
   // A cancel during the tools keeps their results, but nothing follows them.
   checkNotStopped(turn);
   say('status', { phase: 'reading', label: 'Reading results…' });

@@ -6,6 +6,7 @@
 
 import type { NewRow } from '../conversations/protocol.ts';
 import type { ToolResult } from '../tools/protocol.ts';
+import { type Attachments, attachmentMetadata, attachmentsOf } from './attachments.ts';
 import type { ChatRequest, Steer } from './protocol.ts';
 import { splitThinking } from './think-tags.ts';
 
@@ -29,10 +30,14 @@ export interface TranscriptGain {
   readonly textsFrom: number;
   readonly texts: readonly string[];
   readonly goesOn: boolean;
+  /** What recordings were found to say, by document. */
+  readonly heard?: Readonly<Record<string, string>>;
 }
 
 export class Transcript {
   readonly #user: NewRow;
+  readonly #attachments: Attachments;
+  readonly #heard = new Map<string, string>();
   readonly #toolRows: NewRow[] = [];
   readonly #steerRows: NewRow[] = [];
   /** What the model wrote, one text for each of its calls that wrote something. */
@@ -40,10 +45,11 @@ export class Transcript {
   readonly #toolNames: string[] = [];
   #goesOn = false;
   /** What `takeGain` has taken so far. */
-  #taken = { toolRows: 0, steerRows: 0, toolNames: 0, texts: 0 };
+  #taken = { toolRows: 0, steerRows: 0, toolNames: 0, texts: 0, heard: 0 };
 
   constructor(request: ChatRequest, atMs: number) {
-    this.#user = { role: 'user', content: request.message ?? '', atMs, ...attachments(request) };
+    this.#user = { role: 'user', content: request.message ?? '', atMs };
+    this.#attachments = attachmentsOf(request);
   }
 
   get toolNames(): readonly string[] {
@@ -61,6 +67,17 @@ export class Transcript {
   /** Closes the thought in which the last text stops; empty when it stops in none. */
   get closing(): string {
     return splitThinking(this.#texts.at(-1) ?? '').closing;
+  }
+
+  /** What is said in a recording of the message. */
+  heard(documentId: string, text: string): void {
+    this.#heard.set(documentId, text);
+  }
+
+  /** Found out in this turn, or known before; undefined for neither. */
+  transcriptOf(documentId: string): string | undefined {
+    const sent = this.#attachments.audio.find(({ doc_id }) => doc_id === documentId);
+    return this.#heard.get(documentId) ?? (sent?.transcript || undefined);
   }
 
   wrote(text: string): void {
@@ -111,13 +128,15 @@ export class Transcript {
 
   /** What came since the last call. */
   takeGain(): TranscriptGain {
-    const { toolRows, steerRows, toolNames, texts } = this.#taken;
+    const { toolRows, steerRows, toolNames, texts, heard } = this.#taken;
+    const fresh = [...this.#heard].slice(heard);
     this.#taken = {
       toolRows: this.#toolRows.length,
       steerRows: this.#steerRows.length,
       toolNames: this.#toolNames.length,
       // The last text may go on: it is taken once more.
       texts: Math.max(0, this.#texts.length - 1),
+      heard: this.#heard.size,
     };
     return {
       toolRows: this.#toolRows.slice(toolRows),
@@ -126,6 +145,7 @@ export class Transcript {
       textsFrom: texts,
       texts: this.#texts.slice(texts),
       goesOn: this.#goesOn,
+      ...(fresh.length === 0 ? {} : { heard: Object.fromEntries(fresh) }),
     };
   }
 
@@ -135,6 +155,7 @@ export class Transcript {
     this.#toolNames.push(...gain.toolNames);
     this.#texts.splice(gain.textsFrom, Number.POSITIVE_INFINITY, ...gain.texts);
     this.#goesOn = gain.goesOn;
+    for (const [documentId, text] of Object.entries(gain.heard ?? {})) this.#heard.set(documentId, text);
     this.takeGain();
   }
 
@@ -142,7 +163,12 @@ export class Transcript {
     const { answer } = this;
     const answerRows: NewRow[] =
       answer === '' ? [] : [{ role: 'assistant', content: answer, atMs, metadata: answerMetadata }];
-    return [this.#user, ...this.#toolRows, ...this.#steerRows, ...answerRows];
+    return [this.#userRow(), ...this.#toolRows, ...this.#steerRows, ...answerRows];
+  }
+
+  #userRow(): NewRow {
+    const metadata = attachmentMetadata(this.#attachments, this.#heard);
+    return Object.keys(metadata).length === 0 ? this.#user : { ...this.#user, metadata };
   }
 
   #split(part: 'answer' | 'thinking'): string {
@@ -151,9 +177,4 @@ export class Transcript {
       .filter((text) => text !== '')
       .join('\n\n');
   }
-}
-
-function attachments({ images, audio }: ChatRequest): Pick<NewRow, 'metadata'> {
-  if (!images?.length && !audio?.length) return {};
-  return { metadata: { ...(images?.length ? { images } : {}), ...(audio?.length ? { audio } : {}) } };
 }

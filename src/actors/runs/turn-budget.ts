@@ -19,7 +19,7 @@ export class TurnBudget {
   /** @throws budget_exceeded */
   async admit(
     { context, order, usage: used, signal }: TurnScope,
-    request: CompletionRequest,
+    request: Pick<CompletionRequest, 'price' | 'maxOutputTokens'>,
     inputTokens: number,
   ): Promise<void> {
     const isAsked = this.#isAsked;

@@ -12,6 +12,7 @@ import type { Steering } from './steering.ts';
 import type { StepLog } from './steps.ts';
 import type { Transcript } from './transcript.ts';
 import type { TurnBudget } from './turn-budget.ts';
+import type { TurnMedia } from './turn-media.ts';
 import type { UsageTotals } from './usage.ts';
 
 export interface TurnScope {
@@ -42,6 +43,7 @@ export interface RoutedTurn extends TurnScope {
   route: ModelRoute;
   readonly sampling: Sampling;
   readonly budget: TurnBudget;
+  readonly media: TurnMedia;
 }
 
 /** The model that the turn is to have; null when nobody has said. */

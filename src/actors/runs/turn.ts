@@ -20,6 +20,7 @@ import {
   USER_MESSAGE_PREVIEW_CHARS,
 } from '../tool-outputs/protocol.ts';
 import type { ToolCaller } from '../tools/protocol.ts';
+import { attachmentsOf, hasMedia, messageWith } from './attachments.ts';
 import { NO_TOOLS } from './offered-tools.ts';
 import { patiently } from './patience.ts';
 import { findProject } from './project.ts';
@@ -42,6 +43,7 @@ import {
 } from './protocol.ts';
 import { runToolLoop } from './tool-loop.ts';
 import { TurnBudget } from './turn-budget.ts';
+import { TurnMedia } from './turn-media.ts';
 import { checkNotStopped, type RoutedTurn, type TurnScope, TurnStopped, wantedModel } from './turn-scope.ts';
 import { TurnTools } from './turn-tools.ts';
 import { costFields } from './usage.ts';
@@ -78,6 +80,7 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
   const { request } = order;
   if (resumption.hasBegun) say('status', { phase: 'resumed', label: 'Going on after an interruption…' });
   refuseUnknownTarget(request);
+  const attachments = attachmentsOf(request);
   // Together: each of them is a way to the edge thread and back, and nobody reads a word before them.
   const [settings, project, route] = await Promise.all([
     context.ask(config, 'settings', {}, { signal }),
@@ -85,7 +88,7 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
     context.ask(
       providers,
       'resolve',
-      { model: wantedModel(scope) },
+      { model: wantedModel(scope), hasMedia: hasMedia(attachments) },
       { signal, deadlineMs: RESOLVE_DEADLINE_MS },
     ),
   ]);
@@ -93,24 +96,6 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
     say('workspace_attached', { workspace_id: project.workspace.id });
   }
   sayFallback(scope, route);
-  sayWhatIsIgnored(scope);
-  say('status', { phase: 'recalling', label: 'Recalling…' });
-  const caller: ToolCaller = {
-    run_id: order.run_id,
-    conversation_id: order.session_id,
-    user_id: order.user_id,
-    durable: isDurable(scope),
-    agent_id: request.agent_profile_id ?? AGENT_DEFAULT,
-    workspace_id: project?.workspace.id,
-  };
-  const [history, offered, userText] = await Promise.all([
-    loadHistory(scope, settings),
-    route.supportsTools ? scope.offeredTools.list(context, caller, signal) : NO_TOOLS,
-    inlineMessage(scope),
-  ]);
-  checkNotStopped(scope);
-  const turnTools = new TurnTools(offered);
-  say('status', { phase: 'composing', label: 'Composing…' });
   const turn: RoutedTurn = {
     ...scope,
     route,
@@ -121,11 +106,32 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
       presencePenalty: settings['llm_settings.presence_penalty'],
     },
     budget: new TurnBudget(settings),
+    media: new TurnMedia(request, settings),
   };
+  // What the model will not see or hear is said before all else, and what is to be transcribed is.
+  await turn.media.sourcesFor(turn, [messageWith('', attachments)]);
+  say('status', { phase: 'recalling', label: 'Recalling…' });
+  const caller: ToolCaller = {
+    run_id: order.run_id,
+    conversation_id: order.session_id,
+    user_id: order.user_id,
+    durable: isDurable(scope),
+    agent_id: request.agent_profile_id ?? AGENT_DEFAULT,
+    workspace_id: project?.workspace.id,
+    sees: route.supportsVision,
+  };
+  const [history, offered, userText] = await Promise.all([
+    loadHistory(scope, settings),
+    route.supportsTools ? scope.offeredTools.list(context, caller, signal) : NO_TOOLS,
+    inlineMessage(scope),
+  ]);
+  checkNotStopped(scope);
+  const turnTools = new TurnTools(offered);
+  say('status', { phase: 'composing', label: 'Composing…' });
   const prompt = composePrompt({
     ...history,
     project,
-    userText,
+    user: messageWith(userText, attachments),
     contextWindow: route.contextWindow,
     outputTokens: route.maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT,
     toolTokens: turnTools.tokens,
@@ -230,7 +236,7 @@ async function loadHistory(scope: TurnScope, settings: Settings): Promise<Loaded
   ]);
   const usesState = settings['context.conversation_state_enabled'];
   return {
-    history: historyOfRows(rows),
+    history: historyOfRows(rows, settings['vision.refeed_recent_turns']),
     workingMemory: { checkpoints, scratchpad: text, state: usesState ? state : null },
     olderCount,
   };
@@ -260,19 +266,6 @@ function sayFallback({ resumption: { started }, say }: TurnScope, route: ModelRo
   const label =
     substitution ?? (hasChanged ? `${started.modelId} unavailable, going on with ${reference}` : null);
   if (label !== null) say('status', { phase: 'model_fallback', label, detail: reference });
-}
-
-/** What a client may ask for and this service does not do yet is said, not silently dropped. */
-function sayWhatIsIgnored({ order: { request }, say }: TurnScope): void {
-  if (request.images?.length) {
-    say('status', {
-      phase: 'vision_unsupported',
-      label: 'Images are not read yet; answering from the text.',
-    });
-  }
-  if (request.audio?.length) {
-    say('status', { phase: 'audio_fallback', label: 'Audio is not read yet; answering from the text.' });
-  }
 }
 
 function sayStart({ say, order, taskId, route }: RoutedTurn): void {

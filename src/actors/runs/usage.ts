@@ -42,6 +42,11 @@ export class UsageTotals {
     this.isEstimate ||= usage.cost?.source !== 'provider';
     this.contextTokens = usage.inputTokens + usage.outputTokens;
   }
+
+  /** What the turn cost beside its model calls; nothing where nobody says. */
+  spent(usd: number | null): void {
+    if (usd !== null) this.costUsd = (this.costUsd ?? 0) + usd;
+  }
 }
 
 type CostFields = Pick<DoneEvent, 'cost_estimate' | 'cost_currency' | 'cost_source' | 'pricing_snapshot'>;

@@ -78,11 +78,13 @@ export function serveTools(
     durable,
     agent_id,
     workspace_id,
+    sees,
   }: ToolAudience): Promise<{ internal: Offer; shelf: Shelf }> {
     const settings = await context.ask(config, 'settings', {});
     const isOffered = (tool: Tool): boolean =>
       (durable || !tool.writesMemory) &&
       (workspace_id !== undefined || !tool.needsProject) &&
+      (sees !== false || !tool.needsVision) &&
       (tool.offeredWhen?.(settings) ?? true);
     return {
       internal: offers.of([...registry.all()].filter(isOffered)),

@@ -10,7 +10,7 @@ const projectFaults = declareFaults({ no_project: 'unprocessable' });
 export const DocumentId = Type.String({
   minLength: 1,
   maxLength: 128,
-  description: 'The id of a document of this project.',
+  description: 'The id of a document.',
 });
 
 /** @throws no_project: tools stay callable where they are not offered. */

@@ -6,6 +6,7 @@
 
 import { type Static, Type } from '../../std/schema.ts';
 import { call, protocol, stream } from '../../supervisor/protocol.ts';
+import type { MediaRef } from '../providers/protocol.ts';
 
 export interface ToolDescription {
   /** The name as the model sees it. */
@@ -95,6 +96,8 @@ export interface ToolCaller {
   readonly agent_id?: string;
   /** The project that the turn works in; outside of any when absent. */
   readonly workspace_id?: string | undefined;
+  /** Its model sees images. */
+  readonly sees?: boolean;
 }
 
 export interface ToolResult {
@@ -104,6 +107,8 @@ export interface ToolResult {
   readonly durationMs: number;
   /** Shown to the user instead of a tool card (`present_exhibit`) or after it. */
   readonly exhibits?: readonly Exhibit[];
+  /** For the model to see in its next call. */
+  readonly images?: readonly MediaRef[];
   /** Tools that were found, to be offered from the next model call of the turn on. */
   readonly loaded?: readonly ToolDescription[];
 }
@@ -117,6 +122,8 @@ export interface ToolAudience {
   readonly conversation_id?: string;
   /** Inside of a project its tools are offered. */
   readonly workspace_id?: string | undefined;
+  /** False for a model that would have no use of images. */
+  readonly sees?: boolean | undefined;
 }
 
 export interface ToolCall {

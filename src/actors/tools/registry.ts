@@ -9,6 +9,7 @@ import { projectTools } from './project-tools.ts';
 import type { ToolDescription } from './protocol.ts';
 import { storedOutputTools } from './stored-output-tools.ts';
 import type { Tool } from './tool.ts';
+import { viewImageTools } from './view-image-tool.ts';
 import { workingMemoryTools } from './working-memory-tools.ts';
 
 export interface ToolRegistry {
@@ -33,6 +34,7 @@ export const internalTools = toolRegistry([
   exhibitTools,
   projectTools,
   documentTools,
+  viewImageTools,
 ]);
 
 /** As a model's API wants it: plain JSON Schema, in which what has a default is not required. */

@@ -6,6 +6,7 @@ import type { RandomSource } from '../../std/ids.ts';
 import type { Static, TObject } from '../../std/schema.ts';
 import type { CallsOf, Protocol, ReplyFrom, RequestTo } from '../../supervisor/protocol.ts';
 import type { Settings } from '../config/protocol.ts';
+import type { MediaRef } from '../providers/protocol.ts';
 import type { Exhibit, ToolCaller, ToolDescription } from './protocol.ts';
 
 export interface ToolContext {
@@ -24,6 +25,7 @@ export interface ToolContext {
 export interface ToolAnswer {
   readonly content: string;
   readonly exhibits?: readonly Exhibit[];
+  readonly images?: readonly MediaRef[];
   readonly loaded?: readonly ToolDescription[];
 }
 
@@ -34,6 +36,8 @@ interface ToolTraits {
   readonly writesMemory?: true;
   /** Works on the documents of the turn's project: not offered outside of one. */
   readonly needsProject?: true;
+  /** Shows images: not offered to a model that sees none. */
+  readonly needsVision?: true;
   /** Reads what is stored already: a long answer is not stored a second time. */
   readonly readsStored?: true;
   /** Whether it is offered; it stays callable otherwise. */

@@ -8,7 +8,6 @@ import { renamed } from './filename.ts';
 import { TEXT_PAGE_LENGTH_DEFAULT, type workspaces } from './protocol.ts';
 import { openBlobOf, rawOf } from './raw.ts';
 import { viewDocument, viewWorkspace } from './record.ts';
-import { documentRefusals } from './refusals.ts';
 import { readPage } from './stored-text.ts';
 import { notText } from './texts.ts';
 
@@ -24,7 +23,7 @@ type DocumentMessages = Pick<
   | 'manifest'
   | 'findDocument'
   | 'readText'
-  | 'media'
+  | 'findDocuments'
 >;
 
 export function documentHandlers(desk: Desk): DocumentMessages {
@@ -105,16 +104,12 @@ export function documentHandlers(desk: Desk): DocumentMessages {
       }
     },
 
-    async media({ bytes_max, ...address }) {
-      const { record, blob } = await openBlobOf(blobs, () => documentOf(address));
-      try {
-        if (blob.sizeBytes > bytes_max) throw documentRefusals.tooLarge(bytes_max);
-        const pieces: Uint8Array[] = [];
-        for await (const piece of blob.read()) pieces.push(piece);
-        return { document: viewDocument(address.document_id, record), bytes: Buffer.concat(pieces) };
-      } finally {
-        await blob.close();
-      }
-    },
+    findDocuments: ({ user_id, documents }) => ({
+      documents: documents.map(({ workspace_id, document_id }) => {
+        const record = store.findDocument(document_id);
+        const isThere = record?.userId === user_id && record.workspaceId === workspace_id;
+        return isThere ? viewDocument(document_id, record) : null;
+      }),
+    }),
   };
 }

@@ -401,11 +401,14 @@ export const workspaces = protocol('workspaces', {
     },
     StoredMedia
   >({ faults: { media_refused: faults.media_refused } }),
-  /** The bytes of a document, for a model to see or hear; `document_too_large` beyond `bytes_max`. */
-  media: call<
-    DocumentAddress & { readonly bytes_max: number },
-    { readonly document: Document; readonly bytes: Uint8Array }
-  >({ faults: { ...ofDocument, document_too_large: faults.document_too_large } }),
+  /** What lies there, in the order of the question; null where nothing of this user's does. For who reads blobs himself. */
+  findDocuments: call<
+    {
+      readonly user_id: string;
+      readonly documents: readonly { readonly workspace_id: string; readonly document_id: string }[];
+    },
+    { readonly documents: readonly (Document | null)[] }
+  >(),
 
   // Between actors only: ingestion.
   /** An item at once, and one whenever there is something new among the pending or the removed documents. */

@@ -11,6 +11,7 @@ import type {
   FinishReason,
   ModelToolCall,
 } from '../../../src/actors/providers/protocol.ts';
+import { NO_MEDIA } from '../../../src/actors/providers/request-media.ts';
 import { openTransport } from '../../../src/actors/providers/transport.ts';
 import { type Clock, systemClock } from '../../../src/std/clock.ts';
 import { seededRandom } from '../../../src/std/ids.ts';
@@ -69,7 +70,7 @@ export async function openModelCalls(script: Script, clock: Clock = systemClock)
       maxOutputTokens: null,
       ...rest,
     };
-    const tools = { transport, clock, random: seededRandom(1) };
+    const tools = { transport, clock, random: seededRandom(1), media: NO_MEDIA };
     return ADAPTERS[api](request, tools, signal);
   };
   return {

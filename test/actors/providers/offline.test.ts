@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { completeOffline, offlineRoute } from '../../../src/actors/providers/offline-responder.ts';
 import type { ModelMessage } from '../../../src/actors/providers/protocol.ts';
+import { NO_MEDIA } from '../../../src/actors/providers/request-media.ts';
 import { openTransport } from '../../../src/actors/providers/transport.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { seededRandom } from '../../../src/std/ids.ts';
@@ -28,7 +29,11 @@ async function ask(
   const transport = openTransport();
   const request = { connection, modelId, messages, tools, temperature: 0.7, maxOutputTokens: null };
   const answer = await collect(
-    completeOffline(request, { transport, clock: systemClock, random: seededRandom(7) }, signal),
+    completeOffline(
+      request,
+      { transport, clock: systemClock, random: seededRandom(7), media: NO_MEDIA },
+      signal,
+    ),
   );
   await transport.close();
   return answer;

@@ -19,7 +19,7 @@ const PARTS: PromptParts = {
   workingMemory: NO_WORKING_MEMORY,
   project: null,
   olderCount: 0,
-  userText: 'Where?',
+  user: { role: 'user', content: 'Where?' },
   contextWindow: 32_768,
   outputTokens: 4_096,
   toolTokens: 0,
@@ -117,7 +117,7 @@ describe('the history of a conversation', () => {
       row('assistant', ''),
       row('assistant', 'Lisbon.'),
     ];
-    expect(historyOfRows(rows)).toEqual([
+    expect(historyOfRows(rows, 2)).toEqual([
       { role: 'user', content: 'Where?' },
       { role: 'assistant', content: 'Lisbon.' },
     ]);
