@@ -8,7 +8,7 @@ import type { Settings } from '../config/protocol.ts';
 import { capabilitiesOf, isUnknown } from './capabilities.ts';
 import { BUILTIN_PROVIDERS } from './catalogue.ts';
 import { isChatModel } from './model-families.ts';
-import type { Listing, ModelLists } from './model-lists.ts';
+import { LISTING_MS_MAX, type Listing, type ModelLists } from './model-lists.ts';
 import { OFFLINE_LABEL, offlineRoute } from './offline-responder.ts';
 import { priceOf } from './pricing.ts';
 import {
@@ -32,7 +32,7 @@ import {
   substitutionOf,
 } from './routing.ts';
 
-/** What a turn waits for a list that would only tell it the limits of its model. */
+/** What a turn waits for a list that would only tell it the limits of its model. One with media waits for all of it. */
 const CAPABILITIES_WAIT_MS = 1_000;
 
 /** The providers as they are for one message. */
@@ -136,7 +136,7 @@ export function createModelRouter({ lists, health, listingOf }: RouterParts): Mo
     const connection = connectionTo(provider, connections);
     const asksList = hasMedia || isUnknown(connection, modelId, settings);
     if (asksList && lists.isWorthWaitingFor(provider)) {
-      await lists.fetched(connection, CAPABILITIES_WAIT_MS);
+      await lists.fetched(connection, hasMedia ? LISTING_MS_MAX : CAPABILITIES_WAIT_MS);
     }
     const listed = listedModel(candidate);
     const { contextWindow, maxOutputTokens, ...can } = capabilitiesOf(connection, modelId, listed, settings);
