@@ -107,10 +107,10 @@ export class TurnMedia {
     const isNew = fate.kind === 'unheard' && isOwn && known === undefined;
     const transcript = isNew ? await this.#transcribed(turn, id, fate) : known;
     if (fate.kind === 'unheard' && transcript !== undefined) {
-      if (!isNew) {
-        const label = `The model reads the transcript of a recording: ${fate.why}`;
-        this.#sayOnce(turn, { phase: 'audio_fallback', label, detail: id });
-      }
+      const label = `The model reads the transcript of a recording: ${fate.why}`;
+      if (isNew)
+        this.#said.add(label); // That it is transcribed has been said.
+      else this.#sayOnce(turn, { phase: 'audio_fallback', label, detail: id });
       return transcriptText(id, transcript);
     }
     const why = this.#untranscribed.get(id) ?? fate.why;

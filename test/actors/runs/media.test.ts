@@ -254,6 +254,7 @@ describe('a recording', () => {
     app.double.answer({ text: 'Good night.', transcript: ' Sleep well. ' });
     const turn = await app.turn('What?', { model: HEARS, audio: [audio] });
     expect(orderOf(turn.events).slice(0, 2)).toEqual(['status(transcribing)', 'status(recalling)']);
+    expect(labelsOf(turn, 'audio_fallback')).toEqual([]);
     const [asked] = transcriptions().map(({ body }) => body as unknown as TranscriptionBody);
     const { model, input_audio } = asked as TranscriptionBody;
     expect([model, input_audio.format]).toEqual(['openai/whisper-1', 'ogg']);

@@ -79,9 +79,6 @@ const ambassador = onPage(
     ...operatorOnly({
       'ambassador.speech_model': optionalTaskModel("Model of the Ambassador's voice."),
       'ambassador.voice': optionalText('Voice that the Ambassador speaks with.'),
-      'ambassador.transcription_model': optionalTaskModel(
-        'Model that writes down what is said to the Ambassador.',
-      ),
     }),
     'ambassador.aide.enabled': flag(
       true,
@@ -128,4 +125,14 @@ const ambassador = onPage(
   }),
 );
 
-export const teamSettings = { ...alloy, ...ambassador };
+const transcription = onPage(
+  'ambassador',
+  operatorOnly({
+    'ambassador.transcription_model': optionalTaskModel(
+      'Model that writes down what is said in a recording.',
+      { emptyMeans: 'the shipped model is used' },
+    ),
+  }),
+);
+
+export const teamSettings = { ...alloy, ...ambassador, ...transcription };
