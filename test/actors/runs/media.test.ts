@@ -4,6 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { openProject } from '../../support/documents.ts';
 import type { DoubleRequest } from '../../support/provider-double.ts';
 import { orderOf, payloadsOf } from '../../support/run-events.ts';
 import { openTroupe, type Turn } from '../../support/troupe.ts';
@@ -300,23 +301,27 @@ describe('view_image', () => {
     expect(imagesOf(lastParts()).map((one) => one.equals(bytes))).toEqual([true]);
   });
 
-  test('shows nothing that is no image or lies elsewhere, and is not offered to a model that cannot see', async () => {
-    const sound = await sent(speech());
-    const { body } = await app.call('POST', '/api/workspaces', { name: 'Another project' });
-    const path = `/api/workspaces/${body.workspace.id}/documents/text`;
-    const text = await app.call('POST', path, { filename: 'a.md', content: 'a' });
-    for (const id of [sound.doc_id, text.body.document.id, 'doc_none']) {
-      answerWith(id);
-      await app.turn('Show it', { model: SEES });
-      expect(lastRequest().body.messages?.at(-1)).toMatchObject({
-        role: 'tool',
-        content: expect.stringMatching(/^{"error"/),
-      });
-    }
-    app.double.answer({ text: 'No.' });
-    await app.turn('Go', { model: READS });
-    expect(isOffered()).toBe(false);
-  });
+  test(
+    'shows nothing that is no image or lies elsewhere, and is not offered to a model that cannot see',
+    TIMEOUT,
+    async () => {
+      const sound = await sent(speech());
+      const project = await openProject(app);
+      const elsewhere = await project.write('a.md', 'a');
+      await project.settled(elsewhere.id); // Whose description is asked for too.
+      for (const id of [sound.doc_id, elsewhere.id, 'doc_none']) {
+        answerWith(id);
+        await app.turn('Show it', { model: SEES });
+        expect(lastRequest().body.messages?.at(-1)).toMatchObject({
+          role: 'tool',
+          content: expect.stringMatching(/^{"error"/),
+        });
+      }
+      app.double.answer({ text: 'No.' });
+      await app.turn('Go', { model: READS });
+      expect(isOffered()).toBe(false);
+    },
+  );
 });
 
 test('a turn that goes on after a restart reads its media again; what was deleted meanwhile is told', async () => {
