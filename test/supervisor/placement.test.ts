@@ -83,7 +83,8 @@ describe.each(TRANSPORTS)('a parent on %s places its child', (transport) => {
     };
     const { address } = await foreman.ask('hire', options);
     const child = system.named(counterProtocol, 'child');
-    child.tell('crash', 'boom');
+    // By its ref: the name may reach this thread after the foreman's answer.
+    system.refTo(counterProtocol, address).tell('crash', 'boom');
     await eventually(() => child.ask('whereabouts', {})).not.toMatchObject({ thread: address.thread });
     const { thread: now } = await child.ask('whereabouts', {});
     await eventually(() => hasThread(system, address.thread)).toBe(false);
