@@ -14,6 +14,7 @@ import { Asking, type MadeVectors } from './asking.ts';
 import type { EmbedResult, EngineFacts } from './embedder-protocol.ts';
 import type { EngineRecord } from './engine-lock.ts';
 import type { EngineSource } from './engine-source.ts';
+import { Pace } from './pace.ts';
 import { BULK_DEADLINE_MS, embeddingFaults, type Priority, type TextKind } from './protocol.ts';
 import { type EmbedderBehaviour, type EmbedderThread, type ThreadLimits, Threads } from './threads.ts';
 import { type CachedVector, VectorCache } from './vector-cache.ts';
@@ -49,6 +50,7 @@ export class Dispatcher {
     interactive: new WorkQueue(),
     bulk: new WorkQueue(),
   };
+  readonly #pace = new Pace();
   readonly cache: VectorCache;
   /** By key: what waits and what is worked on. */
   readonly #open: Readonly<Record<Priority, Map<string, Work>>> = { interactive: new Map(), bulk: new Map() };
@@ -197,7 +199,11 @@ export class Dispatcher {
         this.#context.after(`gather ${priority}`, leftMs, () => this.#pump());
         return;
       }
-      this.#send(thread, queue.takeBatch(), false);
+      this.#send(
+        thread,
+        queue.takeBatch((engine) => this.#pace.batchLength(engine)),
+        false,
+      );
     }
   }
 
@@ -232,7 +238,8 @@ export class Dispatcher {
     );
   }
 
-  #made(engine: EngineRecord, works: readonly Work[], { vectors, tokens }: EmbedResult): void {
+  #made(engine: EngineRecord, works: readonly Work[], { vectors, tokens, busyMs }: EmbedResult): void {
+    this.#pace.learn(engine, works, busyMs);
     const { dimensions } = engine;
     works.forEach((work, at) => {
       // A copy of its own: a view would keep the whole batch in memory as long as any of them is kept.

@@ -28,11 +28,16 @@ export interface EmbedOrder {
   readonly priority: Priority;
 }
 
-export interface EmbedResult {
+export interface Vectors {
   /** One behind the other, in the order of the texts: one buffer crosses the threads quicker than many. */
   readonly vectors: Float32Array;
   /** Of each text. */
   readonly tokens: readonly number[];
+}
+
+export interface EmbedResult extends Vectors {
+  /** How long its thread could do nothing else; 0 of what was computed elsewhere. */
+  readonly busyMs: number;
 }
 
 const faults = { ...embeddingFaults, ...embedderFaults };

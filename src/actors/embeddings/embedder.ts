@@ -58,12 +58,12 @@ export const embedderActor = actor({
       }
     }
 
-    function embedded(
+    async function embedded(
       model: Model,
       { texts, kind, priority }: EmbedOrder,
       signal: AbortSignal,
     ): Promise<EmbedResult> {
-      if (!model.isComputedHere) return model.run(texts, kind, signal);
+      if (!model.isComputedHere) return { ...(await model.run(texts, kind, signal)), busyMs: 0 };
       return slices.run(model, { texts, kind, priority, signal });
     }
 

@@ -1,6 +1,6 @@
 // Model: what an embedder needs of an engine that is open. Three kinds: built in, a folder, remote (open-model.ts).
 
-import type { EmbedResult, EngineFacts } from './embedder-protocol.ts';
+import type { EngineFacts, Vectors } from './embedder-protocol.ts';
 import type { TextKind } from './protocol.ts';
 
 export interface Model {
@@ -10,6 +10,6 @@ export interface Model {
   /** About how many characters of a text are looked at: what lies behind them costs nothing. */
   readonly charactersRead: number;
   /** Vectors of length 1. */
-  run(texts: readonly string[], kind: TextKind, signal: AbortSignal): Promise<EmbedResult>;
+  run(texts: readonly string[], kind: TextKind, signal: AbortSignal): Promise<Vectors>;
   close(): Promise<void>;
 }

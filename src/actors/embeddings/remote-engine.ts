@@ -10,7 +10,7 @@ import type { Clock } from '../../std/clock.ts';
 import type { Fault } from '../../std/errors.ts';
 import { sha256Hex } from '../../std/hashes.ts';
 import type { Connection } from '../providers/protocol.ts';
-import type { EmbedResult } from './embedder-protocol.ts';
+import type { Vectors } from './embedder-protocol.ts';
 import type { EngineSource } from './engine-source.ts';
 import type { Model } from './model.ts';
 import { embeddingFaults } from './protocol.ts';
@@ -52,7 +52,7 @@ export async function openRemoteEngine(
   };
   const prefixes = { query: source.queryPrefix ?? '', passage: source.passagePrefix ?? '' };
 
-  const answered = async (texts: readonly string[], signal: AbortSignal): Promise<Vectors> => {
+  const answered = async (texts: readonly string[], signal: AbortSignal): Promise<Answer> => {
     for (let attempt = 1; ; attempt += 1) {
       const reached = await connection();
       const answer = await post(agentFor(reached.egress), reached, source, texts, signal);
@@ -63,11 +63,7 @@ export async function openRemoteEngine(
     }
   };
 
-  const run = async (
-    texts: readonly string[],
-    signal: AbortSignal,
-    dimensions: number,
-  ): Promise<EmbedResult> => {
+  const run = async (texts: readonly string[], signal: AbortSignal, dimensions: number): Promise<Vectors> => {
     const vectors = new Float32Array(texts.length * dimensions);
     const tokens: number[] = [];
     for (const part of parts(texts)) {
@@ -111,7 +107,7 @@ export async function openRemoteEngine(
   }
 }
 
-interface Vectors {
+interface Answer {
   readonly kind: 'vectors';
   readonly vectors: Float32Array;
   readonly width: number;
@@ -131,7 +127,7 @@ async function post(
   { model, dimensions }: RemoteSource,
   texts: readonly string[],
   signal: AbortSignal,
-): Promise<Vectors | Failure> {
+): Promise<Answer | Failure> {
   try {
     const response = await request(`${baseUrl.replace(/\/+$/, '')}/embeddings`, {
       dispatcher,
@@ -198,7 +194,7 @@ async function jsonWithin(body: AsyncIterable<Buffer>): Promise<unknown> {
 }
 
 /** U3. In the order of the texts, whatever the order of the answer; null for nonsense. */
-function vectorsOf(body: unknown, count: number): Vectors | null {
+function vectorsOf(body: unknown, count: number): Answer | null {
   const data = (body as { readonly data?: unknown } | null)?.data;
   if (!Array.isArray(data) || data.length !== count) return null;
   const width = (data[0] as { readonly embedding?: readonly unknown[] } | null)?.embedding?.length ?? 0;

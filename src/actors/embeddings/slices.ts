@@ -31,6 +31,7 @@ interface Job extends SliceOrder {
   done: number;
   readonly vectors: Float32Array;
   readonly tokens: number[];
+  busyMs: number;
   readonly settle: { resolve(result: EmbedResult): void; reject(error: unknown): void };
 }
 
@@ -56,6 +57,7 @@ export class Slices {
         done: 0,
         vectors: new Float32Array(texts.length * model.facts.dimensions),
         tokens: new Array<number>(texts.length).fill(0),
+        busyMs: 0,
         settle: { resolve, reject },
       });
       if (!this.#isRunning) void this.#work();
@@ -92,7 +94,9 @@ export class Slices {
         job.kind,
         job.signal,
       );
-      this.#learn(job, indexes, this.#clock.monotonicMs() - startedMs);
+      const tookMs = this.#clock.monotonicMs() - startedMs;
+      this.#learn(job, indexes, tookMs);
+      job.busyMs += tookMs;
       const { dimensions } = model.facts;
       indexes.forEach((index, at) => {
         job.vectors.set(slice.vectors.subarray(at * dimensions, (at + 1) * dimensions), index * dimensions);
@@ -107,7 +111,7 @@ export class Slices {
     job.done += indexes.length;
     if (job.done < texts.length) return;
     queue.shift();
-    settle.resolve({ vectors: job.vectors, tokens: job.tokens });
+    settle.resolve({ vectors: job.vectors, tokens: job.tokens, busyMs: job.busyMs });
   }
 
   /** L2. */

@@ -11,8 +11,8 @@ import type { Priority, TextKind } from './protocol.ts';
 
 /** As many as a batch has; more would wait for each other. */
 export const BATCH_TEXTS_MAX = 32;
-/** Of the texts of a batch together: it crosses to its thread in one piece. */
-const BATCH_LENGTH_MAX = 1_000_000;
+/** Of the texts of a batch together, in characters: it crosses to its thread in one piece. */
+export const BATCH_LENGTH_MAX = 1_000_000;
 /** W2. */
 const LOOK_AHEAD_MAX = 256;
 
@@ -90,8 +90,8 @@ export class WorkQueue {
     return null;
   }
 
-  /** W2. Empty when nothing waits. */
-  takeBatch(): Work[] {
+  /** W2. Empty when nothing waits; one text at least otherwise, however long. */
+  takeBatch(lengthMax: (engine: EngineRecord) => number): Work[] {
     const batch: Work[] = [];
     let length = 0;
     let seen = 0;
@@ -99,7 +99,7 @@ export class WorkQueue {
       seen += 1;
       const first = batch[0] ?? work;
       const isSameKind = work.engine.id === first.engine.id && work.kind === first.kind;
-      if (isSameKind && (batch.length === 0 || length + work.text.length <= BATCH_LENGTH_MAX)) {
+      if (isSameKind && (batch.length === 0 || length + work.text.length <= lengthMax(first.engine))) {
         batch.push(work);
         length += work.text.length;
       }
