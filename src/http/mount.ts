@@ -8,6 +8,7 @@ import type { Log } from '../std/log.ts';
 import { bytesHandler } from './bytes.ts';
 import { edgeFaults } from './errors.ts';
 import { sessionUser } from './hooks/session.ts';
+import { sendPieces } from './json-pieces.ts';
 import { type MessageSources, messageSources } from './message.ts';
 import { routeSchema } from './openapi.ts';
 import { PAGE_HEADERS } from './result-page.ts';
@@ -120,11 +121,15 @@ function pageHandler(binding: PageBinding, sources: MessageSources, { door }: Mo
 
 function callHandler(binding: CallBinding, sources: MessageSources, { door }: MountOptions): Handler {
   const ask = binding.ask(door);
-  const { status = 200, deadlineMs, isPending } = binding;
+  const { status = 200, deadlineMs, isPending, pieces } = binding;
+  const send = (reply: FastifyReply, answer: unknown): FastifyReply => {
+    reply.code(isPending?.(answer) ? PENDING : status);
+    return pieces === undefined ? reply.send(answer) : sendPieces(reply, pieces(answer));
+  };
   if (deadlineMs === undefined) {
     return async (request, reply) => {
       const answer = await ask(sources.assemble(request, sessionUser(request)), {});
-      return reply.code(isPending?.(answer) ? PENDING : status).send(answer);
+      return send(reply, answer);
     };
   }
   return async (request, reply) => {
@@ -134,7 +139,7 @@ function callHandler(binding: CallBinding, sources: MessageSources, { door }: Mo
       deadlineMs,
       signal: abort.signal,
     });
-    return reply.code(isPending?.(answer) ? PENDING : status).send(answer);
+    return send(reply, answer);
   };
 }
 

@@ -59,6 +59,8 @@ export interface CallBinding extends BindingBase {
   readonly kind: 'call';
   /** Status 202 for such an answer: what was asked for is still under way. */
   readonly isPending: ((reply: unknown) => boolean) | undefined;
+  /** The JSON of an answer that may be large, in pieces. */
+  readonly pieces: ((reply: unknown) => Iterable<string>) | undefined;
   ask(door: ActorDoor): (message: Message, options: AskOptions) => Promise<unknown>;
 }
 
@@ -130,11 +132,8 @@ export type Binding =
 export interface CallOptions<P extends Protocol, Name extends CallsOf<P>> extends BindOptions {
   /** Status 202 for such an answer: what was asked for is still under way. */
   readonly isPending?: (reply: ReplyFrom<P, Name>) => boolean;
-}
-
-export interface CallOptions<P extends Protocol, Name extends CallsOf<P>> extends BindOptions {
-  /** Status 202 for such an answer: what was asked for is still under way. */
-  readonly isPending?: (reply: ReplyFrom<P, Name>) => boolean;
+  /** The JSON of an answer that may be large, in pieces (see json-pieces.ts). */
+  readonly pieces?: (reply: ReplyFrom<P, Name>) => Iterable<string>;
 }
 
 /** `bind('GET', '/api/tool-outputs/{storage_key}', toolOutputs, 'read')`. */
@@ -143,13 +142,14 @@ export function bind<P extends Protocol, Name extends CallsOf<P>>(
   url: string,
   protocol: P,
   message: Name,
-  { isPending, ...options }: CallOptions<P, Name> = {},
+  { isPending, pieces, ...options }: CallOptions<P, Name> = {},
 ): CallBinding {
   return {
     ...options,
     ...described(method, url, protocol, message, message),
     kind: 'call',
     isPending: isPending as CallBinding['isPending'],
+    pieces: pieces as CallBinding['pieces'],
     ask(door) {
       const actor = door.named(protocol);
       // The message was validated against the contract's schema: this is where it gets its type.

@@ -57,7 +57,7 @@ export function listOf(
       return {
         object: 'embedding',
         index,
-        embedding: encoding_format === 'base64' ? base64Of(cut) : Array.from(cut),
+        embedding: encoding_format === 'base64' ? base64Of(cut) : cut,
       };
     }),
     model,

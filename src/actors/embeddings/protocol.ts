@@ -111,9 +111,7 @@ export const EmbeddingList = Type.Object({
     Type.Object({
       object: Type.String(),
       index: Type.Integer(),
-      embedding: Type.Unsafe<readonly number[] | string>(
-        Type.Union([Type.Array(Type.Number()), Type.String()]),
-      ),
+      embedding: Type.Unsafe<Float32Array | string>(Type.Union([Type.Array(Type.Number()), Type.String()])),
     }),
   ),
   model: Type.String(),

@@ -6,6 +6,7 @@ import {
   MODELS_DEADLINE_MS,
 } from '../../actors/chat-completions/protocol.ts';
 import { BULK_DEADLINE_MS, embeddings } from '../../actors/embeddings/protocol.ts';
+import { embeddingPieces } from '../embedding-pieces.ts';
 import { openaiFailures as failures } from '../openai-failures.ts';
 import { type Binding, bind, bindEither } from '../route.ts';
 
@@ -20,7 +21,10 @@ export const chatCompletionRoutes: readonly Binding[] = [
     stream: 'stream',
     streamsWhen: 'stream',
   }),
-  bind('POST', '/v1/embeddings', embeddings, 'create', { tag, failures, deadlineMs: BULK_DEADLINE_MS }),
+  bind('POST', '/v1/embeddings', embeddings, 'create', {
+    ...{ tag, failures, deadlineMs: BULK_DEADLINE_MS },
+    pieces: embeddingPieces,
+  }),
   bind('GET', '/v1/models', chatCompletions, 'models', { tag, failures, deadlineMs: LIST_DEADLINE_MS }),
   bind('GET', '/v1/models/{model}', chatCompletions, 'model', {
     tag,
