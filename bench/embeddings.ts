@@ -27,9 +27,9 @@ const TEXT_WORDS = 126;
 const QUERY_WORDS = 10;
 /** What one call is given directly; the quickest of them is what the pool is compared with. */
 const DIRECT_BATCHES = [1, 8, 32];
-/** To the pool the texts come as ingestion brings them: many small requests, a few hundred texts ahead of what is worked on. */
-const REQUEST_TEXTS = 16;
-const REQUESTS_OPEN = 24;
+/** To the pool the texts come as they do when all vectors are made again, with a few hundred ahead of what is worked on. */
+const REQUEST_TEXTS = 64;
+const REQUESTS_OPEN = 8;
 /** Of a request for the health of the service. */
 const HEALTH_TEXTS = 128;
 

@@ -55,7 +55,7 @@ export class Slices {
         model,
         order: texts.map((_, index) => index).sort((a, b) => lengthAt(texts, b) - lengthAt(texts, a)),
         done: 0,
-        vectors: new Float32Array(texts.length * model.facts.dimensions),
+        vectors: sharedVectors(texts.length * model.facts.dimensions),
         tokens: new Array<number>(texts.length).fill(0),
         busyMs: 0,
         settle: { resolve, reject },
@@ -137,4 +137,9 @@ function lengthAt(texts: readonly string[], index: number): number {
 
 function costOf({ charactersRead }: Model, length: number): number {
   return Math.min(length, charactersRead) + COST_OF_A_TEXT;
+}
+
+/** Crosses to the thread that asked without being copied: what it takes of it, it copies anyway. */
+function sharedVectors(length: number): Float32Array {
+  return new Float32Array(new SharedArrayBuffer(length * Float32Array.BYTES_PER_ELEMENT));
 }
