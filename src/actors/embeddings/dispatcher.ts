@@ -10,10 +10,12 @@ import { isFault } from '../../std/errors.ts';
 import { afterTurn } from '../../std/event-loop.ts';
 import { sha256Hex } from '../../std/hashes.ts';
 import type { ActorContext } from '../../supervisor/actor.ts';
+import { usage } from '../usage/protocol.ts';
 import { Asking, type MadeVectors } from './asking.ts';
 import type { EmbedResult, EngineFacts } from './embedder-protocol.ts';
 import type { EngineRecord } from './engine-lock.ts';
 import type { EngineSource } from './engine-source.ts';
+import { embeddingTurn } from './expense.ts';
 import { Pace } from './pace.ts';
 import { BULK_DEADLINE_MS, embeddingFaults, type Priority, type TextKind } from './protocol.ts';
 import { type EmbedderBehaviour, type EmbedderThread, type ThreadLimits, Threads } from './threads.ts';
@@ -28,6 +30,7 @@ const WAITING_LENGTH_MAX = 64 * 1024 * 1024;
 /** R3. Less than a millisecond of hashing. */
 const TAKEN_TEXTS_MAX = 128;
 const TAKEN_LENGTH_MAX = 256 * 1024;
+const ORDER_ID_DIGITS = 16;
 /** To open a large model takes a while, and its digest reads all of it. */
 const INSPECT_DEADLINE_MS = 120_000;
 
@@ -215,6 +218,7 @@ export class Dispatcher {
     for (const work of works) work.batch = batch;
     this.#threads.begin(thread, priority, isExclusive);
     const order = {
+      id: this.#context.random.hex(ORDER_ID_DIGITS),
       source: engine.source,
       digest: engine.digest,
       texts: works.map(({ text }) => text),
@@ -230,7 +234,10 @@ export class Dispatcher {
         this.#pump();
       },
       (error) => {
-        if (isLost(error)) this.#threads.lose(thread);
+        if (isLost(error)) {
+          this.#threads.lose(thread);
+          this.#context.tell(usage, 'discard', embeddingTurn(order.id));
+        }
         this.#threads.end(thread, priority);
         this.#failed(engine, works, error);
         this.#pump();

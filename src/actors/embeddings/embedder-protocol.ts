@@ -21,6 +21,8 @@ export interface EngineFacts {
 }
 
 export interface EmbedOrder {
+  /** Of this order alone; the usage ledger knows it by that. */
+  readonly id: string;
   readonly source: EngineSource;
   readonly digest: string;
   readonly texts: readonly string[];

@@ -6,6 +6,7 @@ import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import { providers } from '../providers/protocol.ts';
 import { type EmbedOrder, type EmbedResult, embedder, embedderFaults } from './embedder-protocol.ts';
 import type { EngineSource } from './engine-source.ts';
+import { Expense } from './expense.ts';
 import { openFolderEngine } from './folder-engine.ts';
 import { openLexicalEngine } from './lexical-engine.ts';
 import type { Model } from './model.ts';
@@ -50,8 +51,12 @@ export const embedderActor = actor({
         case 'folder':
           return openFolderEngine(source, threads);
         case 'remote': {
-          const connection = () => context.ask(providers, 'connection', { provider: source.provider });
-          return openRemoteEngine(source, { clock, connection });
+          const { provider, model } = source;
+          return openRemoteEngine(source, {
+            clock,
+            connection: () => context.ask(providers, 'connection', { provider, model }),
+            expense: (orderId, price) => new Expense(context, orderId, model, price),
+          });
         }
         default:
           return unreachable(source);
@@ -60,10 +65,10 @@ export const embedderActor = actor({
 
     async function embedded(
       model: Model,
-      { texts, kind, priority }: EmbedOrder,
+      { id, texts, kind, priority }: EmbedOrder,
       signal: AbortSignal,
     ): Promise<EmbedResult> {
-      if (!model.isComputedHere) return { ...(await model.run(texts, kind, signal)), busyMs: 0 };
+      if (!model.isComputedHere) return { ...(await model.run(texts, kind, signal, id)), busyMs: 0 };
       return slices.run(model, { texts, kind, priority, signal });
     }
 

@@ -9,7 +9,7 @@ export interface Model {
   readonly isComputedHere: boolean;
   /** About how many characters of a text are looked at: what lies behind them costs nothing. */
   readonly charactersRead: number;
-  /** Vectors of length 1. */
-  run(texts: readonly string[], kind: TextKind, signal: AbortSignal): Promise<Vectors>;
+  /** Vectors of length 1. What a provider charges for them is entered for the order of that id. */
+  run(texts: readonly string[], kind: TextKind, signal: AbortSignal, orderId?: string): Promise<Vectors>;
   close(): Promise<void>;
 }

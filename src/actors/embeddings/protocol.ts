@@ -25,6 +25,8 @@ export const embeddingFaults = declareFaults({
   embedding_refused: 'invalid',
   /** B5. */
   text_unworkable: 'unprocessable',
+  /** A budget is used up, or has no room for what a remote engine may cost. */
+  embedding_over_budget: 'unavailable',
   /** The provider of a remote engine failed, after what repeats help against. */
   embedding_failed: 'upstream',
 });

@@ -3,15 +3,17 @@
 // U2 Redirects are not followed: a key would go where nobody has sent it. The connection obeys the provider's egress policy.
 // U3 Requests are bounded in number and size; a limit is waited for as the provider says, up to WAIT_MAX_MS, other passing
 //    failures a few times. What it answers is checked: as many vectors, of one length, of numbers.
+// U4 What an order used is entered in the usage ledger (expense.ts); not so the one word that a model is opened with.
 
 import { Agent, request } from 'undici';
 import { guardedConnector } from '../../egress/guard.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Fault } from '../../std/errors.ts';
 import { sha256Hex } from '../../std/hashes.ts';
-import type { Connection } from '../providers/protocol.ts';
+import type { Connection, Price } from '../providers/protocol.ts';
 import type { Vectors } from './embedder-protocol.ts';
 import type { EngineSource } from './engine-source.ts';
+import type { Expense } from './expense.ts';
 import type { Model } from './model.ts';
 import { embeddingFaults } from './protocol.ts';
 import { unitVectors } from './vectors.ts';
@@ -27,16 +29,19 @@ const ATTEMPTS_MAX = 5;
 const WAIT_FIRST_MS = 500;
 const WAIT_MAX_MS = 60_000;
 const CHARACTERS_PER_TOKEN = 4;
+/** No request has as many tokens, or costs as much. */
+const AMOUNT_MAX = 1e7;
 
 export interface RemoteTools {
   readonly clock: Clock;
   /** How the provider is reached now; a key that was changed counts from the next request on. @throws when it is not configured */
-  readonly connection: () => Promise<Connection>;
+  readonly connection: () => Promise<Connection & { readonly price: Price | null }>;
+  readonly expense: (orderId: string, price: Price | null) => Expense;
 }
 
 export async function openRemoteEngine(
   source: RemoteSource,
-  { clock, connection }: RemoteTools,
+  { clock, connection, expense }: RemoteTools,
 ): Promise<Model> {
   const agents = new Map<Connection['egress'], Agent>();
   const agentFor = (egress: Connection['egress']): Agent => {
@@ -63,17 +68,23 @@ export async function openRemoteEngine(
     }
   };
 
-  const run = async (texts: readonly string[], signal: AbortSignal, dimensions: number): Promise<Vectors> => {
+  const run = async (
+    texts: readonly string[],
+    signal: AbortSignal,
+    dimensions: number,
+    spent: Expense | null,
+  ): Promise<Vectors> => {
     const vectors = new Float32Array(texts.length * dimensions);
     const tokens: number[] = [];
     for (const part of parts(texts)) {
       const answer = await answered(part, signal);
+      spent?.saw(answer.tokens ?? tokensIn(part), answer.billedUsd);
       if (answer.width < dimensions)
         throw embeddingFaults.embedding_failed(
           `${source.provider} gave ${answer.width} dimensions, not ${dimensions}`,
         );
       vectors.set(unitVectors(answer.vectors, answer.width, dimensions), tokens.length * dimensions);
-      tokens.push(...part.map((text) => Math.ceil(text.length / CHARACTERS_PER_TOKEN)));
+      tokens.push(...part.map((text) => tokensIn([text])));
     }
     return { vectors, tokens };
   };
@@ -93,12 +104,17 @@ export async function openRemoteEngine(
       },
       isComputedHere: false,
       charactersRead: REQUEST_LENGTH_MAX,
-      run: (texts, kind, signal) =>
-        run(
-          texts.map((text) => prefixes[kind] + text),
-          signal,
-          dimensions,
-        ),
+      async run(texts, kind, signal, orderId) {
+        const given = texts.map((text) => prefixes[kind] + text);
+        if (orderId === undefined) return run(given, signal, dimensions, null);
+        const spent = expense(orderId, (await connection()).price);
+        try {
+          await spent.admitted(tokensIn(given));
+          return await run(given, signal, dimensions, spent);
+        } finally {
+          await spent.settled();
+        }
+      },
       close,
     };
   } catch (error) {
@@ -111,6 +127,10 @@ interface Answer {
   readonly kind: 'vectors';
   readonly vectors: Float32Array;
   readonly width: number;
+  /** As the provider counts them; null when it does not say. */
+  readonly tokens: number | null;
+  /** US dollars; null when it does not say. */
+  readonly billedUsd: number | null;
 }
 
 interface Failure {
@@ -212,7 +232,23 @@ function vectorsOf(body: unknown, count: number): Answer | null {
     seen.add(index);
     vectors.set(embedding, index * width);
   }
-  return { kind: 'vectors', vectors, width };
+  const { prompt_tokens: tokens, cost } = (body as { readonly usage?: Reported | null }).usage ?? {};
+  return { kind: 'vectors', vectors, width, tokens: amount(tokens), billedUsd: amount(cost) };
+}
+
+interface Reported {
+  readonly prompt_tokens?: unknown;
+  readonly cost?: unknown;
+}
+
+/** A provider's word, as far as it makes sense. */
+function amount(value: unknown): number | null {
+  return typeof value === 'number' && value >= 0 && value < AMOUNT_MAX ? value : null;
+}
+
+function tokensIn(texts: readonly string[]): number {
+  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  return Math.ceil(length / CHARACTERS_PER_TOKEN);
 }
 
 /** U3. */

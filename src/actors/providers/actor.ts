@@ -15,6 +15,7 @@ import { tryEndpoint } from './endpoint-trial.ts';
 import { connectionTo, type Endpoint, endpointId, mergeEndpoint, storedEndpoint } from './endpoints.ts';
 import { createModelLists, LISTING_MS_MAX, type Listing } from './model-lists.ts';
 import { createModelRouter, failureText, type Landscape } from './model-router.ts';
+import { priceOf } from './pricing.ts';
 import { type Connection, providerFaults, providers } from './protocol.ts';
 import { createProviderHealth } from './provider-health.ts';
 import { connectionsOf, egressOf, registryOf } from './registry.ts';
@@ -157,13 +158,14 @@ export const providersActor = actor({
 
       resolve: async (question) => router.resolve(question, await current()),
 
-      async connection({ provider }) {
+      async connection({ provider, model }) {
         const { registry } = await current();
         const known = registry.get(provider);
         if (known == null) throw providerFaults.model_not_found(`There is no provider ${provider}`);
         if (known.connection === null)
           throw providerFaults.model_not_found(`${provider} is not configured: ${known.advice}`);
-        return known.connection;
+        const listed = lists.known(provider)?.find(({ id }) => id === model) ?? null;
+        return { ...known.connection, price: priceOf(known.connection, model, listed) };
       },
 
       met({ provider, healthy, retryAfterMs }) {

@@ -75,6 +75,9 @@ const OPENAI_PRICES: Readonly<Record<string, PerMillion>> = {
   'o3-mini': [1.1, 4.4, 0.55],
   'o3-pro': [20, 80],
   'o4-mini': [1.1, 4.4, 0.275],
+  'text-embedding-3-small': [0.02, 0],
+  'text-embedding-3-large': [0.13, 0],
+  'text-embedding-ada-002': [0.1, 0],
 };
 
 /** A cache is read for a tenth of the price and written for a quarter more. */

@@ -32,6 +32,8 @@ export const USAGE_SOURCES = [
   'search',
   /** Tags and summaries of documents. */
   'documents',
+  /** Vectors that a provider makes; a turn is what was asked for at once. */
+  'embeddings',
 ] as const;
 export type UsageSource = (typeof USAGE_SOURCES)[number];
 

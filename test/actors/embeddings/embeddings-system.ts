@@ -15,6 +15,7 @@ import {
   type Priority,
 } from '../../../src/actors/embeddings/protocol.ts';
 import { providersActor } from '../../../src/actors/providers/actor.ts';
+import { usageActor } from '../../../src/actors/usage/actor.ts';
 import { child } from '../../../src/supervisor/children.ts';
 import type { AskOptions } from '../../../src/supervisor/protocol.ts';
 import { type ActorSystem, createActorSystem } from '../../../src/supervisor/system.ts';
@@ -78,6 +79,7 @@ async function openOn(
         { id: 'config', name: true },
       ),
       child(providersActor, { isExposed: false }, { id: 'providers', name: true }),
+      child(usageActor, undefined, { id: 'usage', name: true }),
       child(embeddingsActor, { modelsFolder, ...embedder }, { id: 'embeddings', name: true }),
     ],
   });

