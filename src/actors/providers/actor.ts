@@ -165,7 +165,8 @@ export const providersActor = actor({
         if (known.connection === null)
           throw providerFaults.model_not_found(`${provider} is not configured: ${known.advice}`);
         const listed = lists.known(provider)?.find(({ id }) => id === model) ?? null;
-        return { ...known.connection, price: priceOf(known.connection, model, listed) };
+        const price = model === undefined ? null : priceOf(known.connection, model, listed);
+        return { ...known.connection, price };
       },
 
       met({ provider, healthy, retryAfterMs }) {

@@ -400,11 +400,11 @@ export const providers = protocol('providers', {
   /** The model for one turn: of the chain the first whose provider is not among those that failed this turn. */
   resolve: call<ModelQuestion, ModelRoute>({ faults: providerFaults }),
   /**
-   * How a provider is reached, and what the model costs there; for what is no completion.
+   * How a provider is reached, and what a model that is named costs there; for what is no completion.
    * @throws model_not_found when the provider is not configured
    */
   connection: call<
-    { readonly provider: string; readonly model: string },
+    { readonly provider: string; readonly model?: string },
     Connection & { readonly price: Price | null }
   >({ faults: providerFaults }),
   /** What a call met, for the health that resolution uses. */
