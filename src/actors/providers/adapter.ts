@@ -17,7 +17,7 @@ export interface AdapterTools {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: RandomSource;
-  /** Of this request; closed by whoever opened it. */
+  /** Of this request. */
   readonly media: RequestMedia;
 }
 

@@ -7,7 +7,7 @@ import { createAnthropicAdapter } from './anthropic-adapter.ts';
 import { completeOffline } from './offline-responder.ts';
 import { completeWithOpenai } from './openai-adapter.ts';
 import { type CompletionDelta, type CompletionRequest, completions, type ProviderKind } from './protocol.ts';
-import { hasMedia, NO_MEDIA, openMedia } from './request-media.ts';
+import { findMedia, hasMedia, NO_MEDIA } from './request-media.ts';
 import { transcribe } from './transcription.ts';
 import { openTransport } from './transport.ts';
 
@@ -45,12 +45,8 @@ export const completionsActor = actor({
       request: CompletionRequest,
       signal: AbortSignal,
     ): AsyncGenerator<readonly CompletionDelta[], void, undefined> {
-      const media = await openMedia(request.media ?? {}, services.storage.blobs, random);
-      try {
-        yield* adapterFor(request)(request, { ...tools, media }, signal);
-      } finally {
-        await media.close();
-      }
+      const media = await findMedia(request.media ?? {}, services.storage.blobs, random);
+      yield* adapterFor(request)(request, { ...tools, media }, signal);
     }
   },
 });

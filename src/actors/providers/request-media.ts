@@ -1,14 +1,16 @@
-// RequestMedia: the images and recordings of one request to a model, which hold some megabytes and are never held: each blob is
-// opened before the request is made, and read piece by piece, as base64, while it is sent.
+// RequestMedia: the images and recordings of one request to a model, which have some megabytes and are never held: they are looked up
+// before the request is made, and read piece by piece, as base64, while it is sent.
 // R1 Until then a slot stands for the bytes in the request's JSON. Its name is random: no text of a conversation contains it.
-// R2 What is gone by then is told in its place; the request is made nevertheless.
+// R2 What is gone by then is told in its place; the request is made nevertheless. What goes while it is sent ends it: another try finds
+//    it gone.
 // R3 The length of the body is known beforehand: some servers take no other.
+// R4 At most one file of a request is open at a time.
 
-import { assert } from '../../std/assert.ts';
+import { present } from '../../std/assert.ts';
 import { isFault } from '../../std/errors.ts';
 import type { RandomSource } from '../../std/ids.ts';
-import type { Blobs, OpenBlob } from '../../storage/contract.ts';
-import type { CompletionRequest, MediaRef, MediaSource } from './protocol.ts';
+import type { Blobs } from '../../storage/contract.ts';
+import { type CompletionRequest, type MediaRef, type MediaSource, providerFaults } from './protocol.ts';
 
 /** A JSON text on its way out. */
 export interface SentBody {
@@ -28,8 +30,6 @@ export interface RequestMedia {
   slotOf(ref: MediaRef): Slot | string;
   /** Null when the request has no slots: then it is an ordinary one. */
   bodyOf(request: object): SentBody | null;
-  /** Lets go of what was not sent. */
-  close(): Promise<void>;
 }
 
 const TOKEN_DIGITS = 32;
@@ -38,45 +38,41 @@ const TOKEN_DIGITS = 32;
 export const NO_MEDIA: RequestMedia = {
   slotOf: (ref) => notShown(ref),
   bodyOf: () => null,
-  close: async () => undefined,
 };
 
 export function hasMedia({ media }: CompletionRequest): boolean {
   return media !== undefined && Object.keys(media).length > 0;
 }
 
-/** Those of a request, opened. */
-export async function openMedia(
+/** What is sent in a slot. */
+interface Filling {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+}
+
+/** Those of a request, as far as they are there. */
+export async function findMedia(
   media: NonNullable<CompletionRequest['media']>,
   blobs: Blobs,
   random: RandomSource,
 ): Promise<RequestMedia> {
   const token = `slot-${random.hex(TOKEN_DIGITS)}-`;
-  const texts = new Map<string, string>();
-  const slots = new Map<string, Slot>();
-  const opened: OpenBlob[] = [];
-  const close = async (): Promise<void> => {
-    await Promise.all(opened.map((blob) => blob.close()));
-  };
-  try {
-    for (const [id, source] of Object.entries(media)) {
-      if (typeof source === 'string') {
-        texts.set(id, source);
-        continue;
-      }
-      const blob = await openBlob(source, blobs);
-      if (blob === null) continue; // R2
-      slots.set(id, { mediaType: source.mediaType, data: token + opened.length });
-      opened.push(blob);
+  const found = new Map<string, Slot | string>();
+  const fillings: Filling[] = [];
+  for (const [id, source] of Object.entries(media)) {
+    if (typeof source === 'string') {
+      found.set(id, source);
+      continue;
     }
-  } catch (error) {
-    await close();
-    throw error;
+    const sizeBytes = await sizeOf(source, blobs);
+    if (sizeBytes === null) continue; // R2
+    found.set(id, { mediaType: source.mediaType, data: token + fillings.length });
+    fillings.push({ sha256: source.sha256, sizeBytes });
   }
   return {
-    slotOf: (ref) => slots.get(ref.document_id) ?? texts.get(ref.document_id) ?? notShown(ref),
-    bodyOf: (request) => (opened.length === 0 ? null : bodyWith(JSON.stringify(request), token, opened)),
-    close,
+    slotOf: (ref) => found.get(ref.document_id) ?? notShown(ref),
+    bodyOf: (request) =>
+      fillings.length === 0 ? null : bodyWith(JSON.stringify(request), token, fillings, blobs),
   };
 }
 
@@ -84,9 +80,11 @@ function notShown({ kind, document_id }: MediaRef): string {
   return `[The ${kind === 'image' ? 'image' : 'recording'} ${document_id} is not there any more.]`;
 }
 
-async function openBlob({ sha256 }: MediaSource, blobs: Blobs): Promise<OpenBlob | null> {
+async function sizeOf({ sha256 }: MediaSource, blobs: Blobs): Promise<number | null> {
   try {
-    return await blobs.open(sha256);
+    const blob = await blobs.open(sha256);
+    await blob.close();
+    return blob.sizeBytes;
   } catch (error) {
     if (isFault(error, 'blob_missing')) return null;
     throw error;
@@ -94,22 +92,20 @@ async function openBlob({ sha256 }: MediaSource, blobs: Blobs): Promise<OpenBlob
 }
 
 /** A medium may be named more than once; it is read as often. */
-function bodyWith(json: string, token: string, blobs: readonly OpenBlob[]): SentBody {
+function bodyWith(json: string, token: string, fillings: readonly Filling[], blobs: Blobs): SentBody {
   const [head = '', ...parts] = json.split(token);
   const rest = parts.map((part) => {
     const digits = /^\d+/.exec(part)?.[0] ?? '';
-    const blob = blobs[Number(digits)];
-    assert(blob !== undefined, 'a slot is one that was given');
-    return { blob, text: part.slice(digits.length) };
+    return { filling: present(fillings[Number(digits)], 'a slot'), text: part.slice(digits.length) };
   });
   const bytes = rest.reduce(
-    (sum, { blob, text }) => sum + base64Length(blob.sizeBytes) + Buffer.byteLength(text),
+    (sum, { filling, text }) => sum + base64Length(filling.sizeBytes) + Buffer.byteLength(text),
     Buffer.byteLength(head),
   );
   async function* pieces(): AsyncGenerator<string, void, undefined> {
     yield head;
-    for (const { blob, text } of rest) {
-      yield* base64Of(blob);
+    for (const { filling, text } of rest) {
+      yield* base64Of(filling, blobs); // R4
       yield text;
     }
   }
@@ -120,14 +116,22 @@ function base64Length(bytes: number): number {
   return 4 * Math.ceil(bytes / 3);
 }
 
-/** Three bytes are four characters: what is over waits for the next piece. */
-async function* base64Of(blob: OpenBlob): AsyncGenerator<string, void, undefined> {
-  let over = Buffer.alloc(0);
-  for await (const piece of blob.read()) {
-    const bytes = Buffer.concat([over, piece]);
-    const whole = bytes.length - (bytes.length % 3);
-    if (whole > 0) yield bytes.toString('base64', 0, whole);
-    over = bytes.subarray(whole);
+/** Three bytes are four characters: what is over waits for the next piece. @throws media_missing */
+async function* base64Of({ sha256 }: Filling, blobs: Blobs): AsyncGenerator<string, void, undefined> {
+  const blob = await blobs.open(sha256).catch((error: unknown) => {
+    if (!isFault(error, 'blob_missing')) throw error;
+    throw providerFaults.media_missing('what was to be sent is not there any more', { retryable: true });
+  });
+  try {
+    let over = Buffer.alloc(0);
+    for await (const piece of blob.read()) {
+      const bytes = Buffer.concat([over, piece]);
+      const whole = bytes.length - (bytes.length % 3);
+      if (whole > 0) yield bytes.toString('base64', 0, whole);
+      over = bytes.subarray(whole);
+    }
+    if (over.length > 0) yield over.toString('base64');
+  } finally {
+    await blob.close();
   }
-  if (over.length > 0) yield over.toString('base64');
 }

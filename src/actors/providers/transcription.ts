@@ -7,7 +7,7 @@ import { audioFormatOf } from './audio-formats.ts';
 import { openaiHeaders } from './openai-messages.ts';
 import { providerFaults, type Transcription, type TranscriptionRequest } from './protocol.ts';
 import { faultOf, HttpFailure, MalformedAnswer, OverdueAnswer } from './provider-failure.ts';
-import { openMedia } from './request-media.ts';
+import { findMedia } from './request-media.ts';
 import { ERROR_BODY_BYTES_MAX } from './transport.ts';
 
 const DEADLINE_MS = 120_000;
@@ -20,7 +20,7 @@ export async function transcribe(
   { transport, clock, random }: Pick<AdapterTools, 'transport' | 'clock' | 'random'>,
   signal: AbortSignal,
 ): Promise<Transcription> {
-  const media = await openMedia({ [NAME]: audio }, blobs, random);
+  const media = await findMedia({ [NAME]: audio }, blobs, random);
   const overdue = new AbortController();
   const deadline = clock.startTimer(DEADLINE_MS, () => overdue.abort());
   try {
@@ -51,7 +51,6 @@ export async function transcribe(
     throw faultOf(cause, { connection, begun: false, nowMs: clock.nowMs() });
   } finally {
     deadline.cancel();
-    await media.close();
   }
 }
 

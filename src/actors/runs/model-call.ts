@@ -39,6 +39,12 @@ const RATE_LIMIT_WAITS_MS = [15_000, 30_000, 60_000, 120_000];
 /** A provider that asks for more is not waited for: the turn would look dead. */
 const RETRY_AFTER_MAX_MS = 180_000;
 const RETRY_BACKOFF_MS = 500;
+/** What says nothing about a provider's health. */
+const NOT_ITS_HEALTH: ReadonlySet<string> = new Set([
+  'provider_rejected',
+  'model_not_found',
+  'media_missing',
+]);
 const SILENCE_FIRST_MS = 20_000;
 const SILENCE_NEXT_MS = 30_000;
 
@@ -252,7 +258,7 @@ async function waitBeforeRetry(turn: RoutedTurn, fault: Fault, attempt: number):
 }
 
 function reportHealth({ context, route }: RoutedTurn, fault: Fault): void {
-  if (fault.code === 'provider_rejected' || fault.code === 'model_not_found') return;
+  if (NOT_ITS_HEALTH.has(fault.code)) return;
   context.tell(providers, 'met', {
     provider: route.connection.provider,
     healthy: false,
