@@ -70,6 +70,7 @@ test('the registry holds each of the internal tools once', () => {
     'tool_output_section',
     'update_conversation_state',
     'update_document',
+    'view_image',
     'workspace_search',
   ]);
   const twice = [...internalTools.all()];
