@@ -9,6 +9,7 @@ import { agentAnswer } from './agent-answer.ts';
 import { answerInPieces, answerWhole } from './answering.ts';
 import { apiTurn } from './expense.ts';
 import { AGENT_DEFAULT, orderOf } from './order.ts';
+import { withPictures } from './pictures.ts';
 import {
   CALL_DEADLINE_MS,
   CALLS_OPEN_MAX,
@@ -17,6 +18,7 @@ import {
   type CompletionFrame,
   chatCompletionFaults,
   chatCompletions,
+  type DirectOrder,
   directCompletions,
   MODELS_DEADLINE_MS,
 } from './protocol.ts';
@@ -45,7 +47,7 @@ export const chatCompletionsActor = actor({
       async *stream(request, { signal }) {
         const id = enter();
         try {
-          yield* streamed(id, request, signal);
+          yield* await streamed(id, request, signal);
         } finally {
           leave(id);
         }
@@ -73,7 +75,7 @@ export const chatCompletionsActor = actor({
       context.tell(usage, 'discard', apiTurn(id)); // What was reserved, not what is entered.
     }
 
-    function completed(
+    async function completed(
       id: string,
       request: ChatCompletionRequest,
       signal: AbortSignal,
@@ -81,18 +83,27 @@ export const chatCompletionsActor = actor({
       const asked = orderOf(request);
       if (asked.kind === 'agent') return answerWhole(context, turnOf(id, request, asked.turn), signal);
       const options = { signal, deadlineMs: ASK_DEADLINE_MS };
-      return context.ask(directCompletions, 'complete', { id, ...asked.order }, options);
+      return context.ask(directCompletions, 'complete', await directOrder(id, asked.order, request), options);
     }
 
-    function streamed(
+    async function streamed(
       id: string,
       request: ChatCompletionRequest,
       signal: AbortSignal,
-    ): AsyncIterable<readonly CompletionFrame[]> {
+    ): Promise<AsyncIterable<readonly CompletionFrame[]>> {
       const asked = orderOf(request);
-      return asked.kind === 'agent'
-        ? answerInPieces(context, turnOf(id, request, asked.turn), asked.wantsUsage, signal)
-        : context.stream(directCompletions, 'stream', { id, ...asked.order }, { signal });
+      if (asked.kind === 'agent')
+        return answerInPieces(context, turnOf(id, request, asked.turn), asked.wantsUsage, signal);
+      const order = await directOrder(id, asked.order, request);
+      return context.stream(directCompletions, 'stream', order, { signal });
+    }
+
+    async function directOrder(
+      id: string,
+      { request, ...order }: Omit<DirectOrder, 'id'>,
+      { user_id }: ChatCompletionRequest,
+    ): Promise<DirectOrder> {
+      return { id, ...order, request: await withPictures(context, request, user_id) };
     }
 
     function turnOf(id: string, { user_id }: ChatCompletionRequest, turn: ChatRequest) {

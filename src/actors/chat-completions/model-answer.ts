@@ -34,7 +34,8 @@ export async function* modelAnswer(
   const failedProviders: string[] = [];
   let failure: unknown;
   for (;;) {
-    const question = { model, failedProviders };
+    const hasMedia = request.media !== undefined;
+    const question = { model, failedProviders, hasMedia };
     let route: ModelRoute;
     try {
       route = await context.ask(providers, 'resolve', question, { signal, deadlineMs: RESOLVE_DEADLINE_MS });
@@ -45,6 +46,8 @@ export async function* modelAnswer(
     const { provider } = connection;
     if (request.tools.length > 0 && !route.supportsTools)
       throw failure ?? chatCompletionFaults.completion_refused(`${reference} calls no tools`);
+    if (hasMedia && !route.supportsVision)
+      throw failure ?? chatCompletionFaults.completion_refused(`${reference} sees no images`);
     const expense = new Expense(context, order, route);
     let hasBegun = false;
     try {

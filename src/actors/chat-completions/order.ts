@@ -2,10 +2,17 @@
 
 import { unreachable } from '../../std/assert.ts';
 import { errorText } from '../../std/errors.ts';
-import type { ModelMessage, ModelToolCall, ResponseFormat, ToolChoice } from '../providers/protocol.ts';
+import type {
+  MediaRef,
+  ModelMessage,
+  ModelToolCall,
+  ResponseFormat,
+  ToolChoice,
+} from '../providers/protocol.ts';
 import type { ChatRequest } from '../runs/protocol.ts';
 import {
   type ChatCompletionRequest,
+  type ContentPart,
   chatCompletionFaults,
   type DirectOrder,
   type Message,
@@ -16,6 +23,8 @@ export const AGENT_PREFIX = 'agent:';
 export const AGENT_DEFAULT = `${AGENT_PREFIX}default`;
 /** What clients send that must name some model. */
 const MODEL_DEFAULT = 'default';
+const IMAGE_URL =
+  /^\/api\/workspaces\/([A-Za-z0-9_-]{1,128})\/documents\/([A-Za-z0-9_-]{1,128})\/raw(?:\?.*)?$/;
 
 export type Order =
   | { readonly kind: 'direct'; readonly order: Omit<DirectOrder, 'id'> }
@@ -71,8 +80,10 @@ function messagesOf(messages: readonly Message[]): readonly ModelMessage[] {
       case 'system':
       case 'developer':
         return { role: 'system', content };
-      case 'user':
-        return { role: 'user', content };
+      case 'user': {
+        const media = imagesOf(message, at);
+        return { role: 'user', content, ...(media.length === 0 ? {} : { media }) };
+      }
       case 'assistant': {
         const toolCalls = (message.tool_calls ?? []).map((call) => toolCallOf(call, at));
         for (const { id, name } of toolCalls) names.set(id, name);
@@ -91,15 +102,32 @@ function messagesOf(messages: readonly Message[]): readonly ModelMessage[] {
   });
 }
 
-function textOf({ content }: Message, at: number): string {
+function textOf({ role, content }: Message, at: number): string {
   if (content == null) return '';
   if (typeof content === 'string') return content;
   return content
-    .map(({ type, text }) => {
-      if (type === 'text' && text !== undefined) return text;
-      throw refusedAt(`messages[${at}].content`, `parts of type ${type} are not read yet: send text`);
+    .flatMap(({ type, text }) => {
+      if (type === 'text' && text !== undefined) return [text];
+      if (type === 'image_url' && role === 'user') return [];
+      throw refusedAt(`messages[${at}].content`, `parts of type ${type} are not taken from the ${role}`);
     })
     .join('\n');
+}
+
+/** Media come from workspaces alone: nothing is fetched, and what comes as data is uploaded first. */
+function imagesOf({ role, content }: Message, at: number): readonly MediaRef[] {
+  if (role !== 'user' || content == null || typeof content === 'string') return [];
+  return content.flatMap((part) => (part.type === 'image_url' ? [imageOf(part, at)] : []));
+}
+
+function imageOf({ image_url }: ContentPart, at: number): MediaRef {
+  const [, workspace_id, document_id] = IMAGE_URL.exec(image_url?.url ?? '') ?? [];
+  if (workspace_id !== undefined && document_id !== undefined)
+    return { kind: 'image', workspace_id, document_id };
+  throw refusedAt(
+    `messages[${at}].content`,
+    'an image is named by the url that its upload has answered, /api/workspaces/{id}/documents/{id}/raw',
+  );
 }
 
 function toolCallOf({ id, type, function: called }: ToolCall, at: number): ModelToolCall {
@@ -172,7 +200,12 @@ function turnOf(model: string, request: ChatCompletionRequest): ChatRequest {
   const last = messages.at(-1);
   if (last?.role !== 'user')
     throw refusedAt('messages', 'an agent answers a user: the last message must be theirs');
-  const texts = messages.map((message, at) => ({ role: message.role, content: textOf(message, at) }));
+  const texts = messages.map((message, at) => {
+    // Of earlier messages the agent reads which images there were, and may look at them.
+    const images = message === last ? [] : imagesOf(message, at);
+    const lines = images.map((ref) => `[Attached image: document_id ${ref.document_id}]`);
+    return { role: message.role, content: [textOf(message, at), ...lines].join('\n') };
+  });
   if (messages.some(({ role, tool_calls }) => role === 'tool' || tool_calls?.length))
     throw refusedAt('messages', 'an agent keeps its tool calls to itself: leave tool messages out');
   const rules = texts.flatMap(({ role, content }) =>
@@ -180,8 +213,13 @@ function turnOf(model: string, request: ChatCompletionRequest): ChatRequest {
   );
   const question = texts.at(-1)?.content ?? '';
   const message = [...rules, question].filter((text) => text.trim() !== '').join('\n\n');
+  const images = imagesOf(last, messages.length - 1).map(({ workspace_id, document_id: doc_id }) => ({
+    workspace_id,
+    doc_id,
+  }));
   const asked = {
     message,
+    ...(images.length === 0 ? {} : { images }),
     ...(request.temperature == null ? {} : { temperature: request.temperature }),
   };
   if (sessionId) return { ...asked, session_id: sessionId };

@@ -47,6 +47,12 @@ const ToolCall = Type.Object({
 });
 export type ToolCall = Static<typeof ToolCall>;
 
+export interface ContentPart {
+  readonly type: string;
+  readonly text?: string;
+  readonly image_url?: { readonly url: string };
+}
+
 const Message = Type.Object({
   role: Type.Union([
     Type.Literal('system'),
@@ -56,8 +62,25 @@ const Message = Type.Object({
     Type.Literal('tool'),
   ]),
   content: Type.Optional(
-    Type.Unsafe<string | readonly { readonly type: string; readonly text?: string }[] | null>(
-      Type.Union([Text, Type.Array(Type.Object({ type: Text, text: Type.Optional(Text) })), Type.Null()]),
+    Type.Unsafe<string | readonly ContentPart[] | null>(
+      Type.Union([
+        Text,
+        Type.Array(
+          Type.Object({
+            type: Text,
+            text: Type.Optional(Text),
+            image_url: Type.Optional(
+              Type.Object({
+                url: Type.String({
+                  description:
+                    'An image that was uploaded here, by its url: /api/workspaces/{id}/documents/{id}/raw.',
+                }),
+              }),
+            ),
+          }),
+        ),
+        Type.Null(),
+      ]),
     ),
   ),
   tool_calls: orNull(Type.Array(ToolCall, { maxItems: TOOLS_MAX })),

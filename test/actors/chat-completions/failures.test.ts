@@ -112,10 +112,10 @@ describe('a request that makes no sense', () => {
     ['n of two', { n: 2 }, 'n', 'n must be 1: one answer at a time'],
     ['log probabilities', { logprobs: true }, 'logprobs', 'logprobs are not told here'],
     [
-      'a picture',
+      'a picture from elsewhere',
       { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] },
       'messages[0].content',
-      'parts of type image_url are not read yet: send text',
+      'an image is named by the url that its upload has answered, /api/workspaces/{id}/documents/{id}/raw',
     ],
     [
       'an answer to no call',
