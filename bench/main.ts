@@ -8,6 +8,7 @@ import { printReport } from './report.ts';
 const benches: Readonly<Record<string, (args: readonly string[]) => Promise<BenchReport>>> = {
   embeddings: async (args) => (await import('./embeddings.ts')).benchEmbeddings(args),
   load: async (args) => (await import('./load.ts')).benchLoad(args),
+  ingestion: async (args) => (await import('./ingestion.ts')).benchIngestion(args),
   journal: async (args) => (await import('./journal.ts')).benchJournal(args),
   kernel: async (args) => (await import('./kernel.ts')).benchKernel(args),
   'fan-out': async (args) => (await import('./load/fan-out.ts')).benchFanOut(args),
