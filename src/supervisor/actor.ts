@@ -83,12 +83,17 @@ export function actor<P extends Protocol, Args = undefined>(
 /** When a child is started again after it ended: always, after a crash only, never. */
 export type Restart = 'permanent' | 'transient' | 'temporary';
 
+export interface ThreadLimits {
+  /** Old-generation heap limit, in MB: what goes beyond it ends the thread, and nothing else. Buffers do not count. */
+  readonly heapMaxMb: number;
+}
+
 /**
  * Where a child lives, whichever thread its parent is on:
  * - `parent`: beside its parent; `edge`: on the main thread;
  * - `{ thread }`: on the worker thread of that name, started on first use, replaced when it dies;
  * - `{ anyOf }`: on the least loaded of those; `any`: on the least loaded of all that have a name, `host` if none has;
- * - `dedicated`: on a thread of its own, which ends with it.
+ * - `dedicated`: on a thread of its own, which ends with it; `{ dedicated }` with a heap limit of its own, started cold.
  * Load is actors and reported health. A restart is placed anew. A worker asks the main thread: until its answer has come,
  * which mail to the ref and watches wait for, the ref has no address yet.
  */
@@ -97,6 +102,7 @@ export type Placement =
   | 'edge'
   | 'any'
   | 'dedicated'
+  | { readonly dedicated: ThreadLimits }
   | { readonly thread: string }
   | { readonly anyOf: readonly string[] };
 

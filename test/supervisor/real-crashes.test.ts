@@ -72,10 +72,11 @@ afterAll(() =>
 );
 
 test.each(CRASHES)('nobody else is lost, misled or kept waiting by $name', async (crash) => {
-  const obituary = openObituary(crash.heapMaxMb ?? 256);
+  const obituary = openObituary();
   const system = await openSystem({
     threads: {
       starter: obituary.starter,
+      heapMaxMb: crash.heapMaxMb ?? 256,
       bootstrap: { module: BOOTSTRAP, data: { thread: crash.boot ? VICTIMS_THREAD : -1, how: crash.boot } },
       ...(crash.stuckMs === undefined ? {} : { stuckMs: crash.stuckMs }),
     },
@@ -154,6 +155,20 @@ test('a thread that cannot be made fails the placement only, and the next try ge
   expect(parent.signal.aborted).toBe(false);
 });
 
+test('a thread with a heap limit of its own dies of that, whatever the others may have', async () => {
+  const system = await openSystem({ threads: { spare: true, heapMaxMb: 1_024 } });
+  const parent = openParent(system);
+  const placement = { dedicated: { heapMaxMb: 16 } };
+  const victim = parent.spawn(victimActor, {}, { id: 'victim', restart: 'temporary', placement });
+  const other = parent.spawn(victimActor, {}, { id: 'other', restart: 'temporary', ...onThread('one') });
+  await parent.childStarted('victim');
+  const ended = new Promise<Terminated>((resolve) => parent.watch(victim, resolve));
+  // Far less than the usual limit.
+  victim.tell('hoard', 200);
+  expect((await ended).reason).toMatchObject({ message: expect.stringMatching(/memory/) });
+  expect(await other.ask('total', {})).toBe(0);
+});
+
 test('a spare that cannot be made is no loss', async () => {
   const system = await openSystem({ threads: { spare: true, starter: starterWithout(2) } });
   const parent = openParent(system);
@@ -163,7 +178,7 @@ test('a spare that cannot be made is no loss', async () => {
 
 /** Real threads, but the machine has none left when it comes to that one. */
 function starterWithout(thread: number): ThreadStarter {
-  const { starter } = openObituary(256);
+  const { starter } = openObituary();
   return {
     ...starter,
     start: (seed, hooks) => {

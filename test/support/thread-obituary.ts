@@ -12,8 +12,8 @@ export interface ThreadObituary {
   readonly exitedAtMs: ReadonlyMap<number, number>;
 }
 
-export function openObituary(heapMaxMb: number): ThreadObituary {
-  const workers = workerStarter(heapMaxMb);
+export function openObituary(): ThreadObituary {
+  const workers = workerStarter();
   const sentencedAtMs = new Map<number, number>();
   const exitedAtMs = new Map<number, number>();
   const starter: ThreadStarter = {

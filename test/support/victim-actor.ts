@@ -43,6 +43,8 @@ export const victimProtocol = protocol('victim', {
   die: tell<Death>(),
   add: tell<number>(),
   total: call<Nothing, number>(),
+  /** So many megabytes of heap. */
+  hoard: tell<number>(),
   never: call<Nothing, never>(),
 });
 
@@ -67,6 +69,10 @@ export const victimActor = actor({
         total += n;
       },
       total: () => total,
+      hoard: (megabytes) => {
+        const kept: number[][] = [];
+        while (kept.length < megabytes) kept.push(new Array<number>(2 ** 17).fill(kept.length + 0.5));
+      },
       never: () => new Promise<never>(() => undefined),
     };
   },

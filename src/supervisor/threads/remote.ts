@@ -140,7 +140,8 @@ export class Remote implements OtherThreads {
     const { placement: _placement, name: _name, ...rest } = spec.options;
     const name = nameOf(spec);
     const options = name === null ? rest : { ...rest, name };
-    const isDedicated = placement === 'dedicated';
+    const isDedicated =
+      placement === 'dedicated' || (typeof placement === 'object' && 'dedicated' in placement);
     const order: SpawnOrder = { actor, path, module, exportName, args: spec.args, options, isDedicated };
     if (this.#links.has(thread)) {
       this.#children.set(actor, { id: spec.options.id, thread, parent });

@@ -23,7 +23,7 @@ export interface ThreadPoolOptions {
   readonly bootstrap: ThreadBootstrap;
   /** Keep one thread ready to take over. */
   readonly spare: boolean;
-  /** Old-generation heap limit of each worker, in MB. */
+  /** Old-generation heap limit of each worker, in MB, unless its placement names another. */
   readonly heapMaxMb: number;
   readonly heartbeatMs: number;
   readonly stuckMs: number;
@@ -59,6 +59,7 @@ export interface ThreadView {
 
 interface Host extends HostLoad {
   readonly thread: number;
+  readonly heapMaxMb: number;
   /** Of an actor that the thread is for: by whom it was asked for. */
   dedicatedBy: number | null;
   placedSince: number;
@@ -105,7 +106,7 @@ export class ThreadPool implements ThreadSource {
   constructor(runtime: Runtime, options: ThreadPoolOptions) {
     this.#runtime = runtime;
     this.#options = options;
-    this.#starter = options.starter ?? workerStarter(options.heapMaxMb);
+    this.#starter = options.starter ?? workerStarter();
     this.#remote = new Remote(
       runtime,
       this,
@@ -159,10 +160,9 @@ export class ThreadPool implements ThreadSource {
   }
 
   #hostFor(placement: PoolPlacement, path: string, by: number): Host {
-    if (placement === 'dedicated') {
-      const host = this.#take(path);
-      host.dedicatedBy = by;
-      return host;
+    if (placement === 'dedicated') return this.#dedicated(path, by, this.#options.heapMaxMb);
+    if (placement !== 'any' && 'dedicated' in placement) {
+      return this.#dedicated(path, by, placement.dedicated.heapMaxMb);
     }
     const names =
       placement === 'any' ? this.#names() : 'thread' in placement ? [placement.thread] : placement.anyOf;
@@ -171,6 +171,12 @@ export class ThreadPool implements ThreadSource {
     const name = names[chosen];
     if (name === undefined) throw new Error(`${path} may live on any of no threads`);
     return hosts[chosen] ?? this.#take(name);
+  }
+
+  #dedicated(path: string, by: number, heapMaxMb: number): Host {
+    const host = this.#take(path, heapMaxMb);
+    host.dedicatedBy = by;
+    return host;
   }
 
   /** Of the threads that carry whatever comes; one at least. */
@@ -189,8 +195,10 @@ export class ThreadPool implements ThreadSource {
   }
 
   /** The spare, or a cold start (D3). */
-  #take(name: string): Host {
-    const host = this.#takeSpare() ?? this.#start();
+  #take(name: string, heapMaxMb = this.#options.heapMaxMb): Host {
+    // The spare has the limit that all have.
+    const isUsual = heapMaxMb === this.#options.heapMaxMb;
+    const host = (isUsual ? this.#takeSpare() : null) ?? this.#start(heapMaxMb);
     host.name = name;
     if (this.#options.spare && this.#spare === null) this.#spare = this.#startSpare();
     return host;
@@ -218,14 +226,14 @@ export class ThreadPool implements ThreadSource {
   /** A spare that cannot be made is no loss: the next thread starts cold. */
   #startSpare(): Host | null {
     try {
-      return this.#start();
+      return this.#start(this.#options.heapMaxMb);
     } catch (error) {
       this.#runtime.log.warn({ error: errorText(error) }, 'there is no spare thread');
       return null;
     }
   }
 
-  #start(): Host {
+  #start(heapMaxMb: number): Host {
     const thread = this.#threadNext;
     this.#threadNext += 1;
     const [ours, theirs] = this.#starter.channel();
@@ -233,6 +241,7 @@ export class ThreadPool implements ThreadSource {
     const worker = this.#starter.start(
       {
         thread,
+        heapMaxMb,
         port: theirs,
         bootstrap: this.#options.bootstrap,
         names: [...this.#runtime.registry.entries()],
@@ -249,6 +258,7 @@ export class ThreadPool implements ThreadSource {
     );
     const host: Host = {
       thread,
+      heapMaxMb,
       name: null,
       dedicatedBy: null,
       placedSince: 0,
@@ -310,7 +320,8 @@ export class ThreadPool implements ThreadSource {
 
   /** D5. */
   #retireIfStrained(host: Host, { heapUsedBytes }: ThreadHealth): void {
-    const { heapRetireShare, heapMaxMb, retireMs } = this.#options;
+    const { heapRetireShare, retireMs } = this.#options;
+    const { heapMaxMb } = host;
     const isStrained = heapRetireShare < 1 && heapUsedBytes >= heapMaxMb * BYTES_PER_MB * heapRetireShare;
     host.strainedBeats = isStrained ? host.strainedBeats + 1 : 0;
     if (host.strainedBeats < STRAINED_BEATS_MIN || host.state !== 'ready' || host.name === null) return;

@@ -9,6 +9,8 @@ import type { Batch, Port } from './wire.ts';
 /** What a thread is born with. */
 export interface ThreadSeed {
   readonly thread: number;
+  /** Its old-generation heap limit. */
+  readonly heapMaxMb: number;
   /** Its end of the channel to the main thread. */
   readonly port: Port;
   readonly bootstrap: ThreadBootstrap;

@@ -12,8 +12,7 @@ const WORKER_MODULE = new URL(
   import.meta.url,
 );
 
-/** `heapMaxMb` is the old-generation heap limit of each worker. */
-export function workerStarter(heapMaxMb: number): ThreadStarter {
+export function workerStarter(): ThreadStarter {
   return {
     channel: () => {
       const { port1, port2 } = new MessageChannel();
@@ -23,7 +22,7 @@ export function workerStarter(heapMaxMb: number): ThreadStarter {
       const worker = new Worker(WORKER_MODULE, {
         workerData: seed,
         transferList: [seed.port as MessagePort],
-        resourceLimits: { maxOldGenerationSizeMb: heapMaxMb },
+        resourceLimits: { maxOldGenerationSizeMb: seed.heapMaxMb },
       });
       worker.on('error', (error) => hooks.failed(errorText(error)));
       worker.on('exit', (code) => hooks.exited(code));
