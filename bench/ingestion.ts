@@ -8,8 +8,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { DocumentFile } from '../src/actors/ingestion/reading.ts';
 import { type CorpusFile, markdownFiles, pdfFiles } from './ingestion/corpus.ts';
-import type { DirectDoor, DirectFile } from './ingestion/direct-process.ts';
+import type { DirectDoor } from './ingestion/direct-process.ts';
 import type { HealthFigures, HealthWatchDoor } from './ingestion/health-watch-process.ts';
 import { answer, Project } from './ingestion/project.ts';
 import { type Child, startChild } from './load/child.ts';
@@ -184,7 +185,7 @@ async function watched(stage: Stage, work: () => Promise<unknown>): Promise<Heal
   return stage.watch.ask('figures', null);
 }
 
-async function placed(folder: string, { filename, bytes }: CorpusFile): Promise<DirectFile> {
+async function placed(folder: string, { filename, bytes }: CorpusFile): Promise<DocumentFile> {
   const path = join(folder, filename);
   await writeFile(path, bytes);
   return { filename, path };

@@ -8,7 +8,7 @@ import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import type { Ref } from '../../supervisor/protocol.ts';
 import { config } from '../config/protocol.ts';
 import { DOCUMENTS, vectors } from '../vectors/protocol.ts';
-import { workspaces } from '../workspaces/protocol.ts';
+import { type IngestionStage, workspaces } from '../workspaces/protocol.ts';
 import { DocumentStore, ownerOf } from './document-store.ts';
 import { type IndexingArguments, indexingActor } from './indexing.ts';
 import type { Indexed, indexing } from './indexing-protocol.ts';
@@ -23,8 +23,6 @@ const REMOVED_LOOKED_AT = 200;
 /** The largest document, on the slowest machine, with a model that others use too. */
 const INDEX_DEADLINE_MS = 6 * 60 * 60 * 1_000;
 const FORGET_DEADLINE_MS = 10 * 60 * 1_000;
-/** After that the threads are let go. */
-const IDLE_MS = 30_000;
 const FOLLOW_RETRY_MS = 1_000;
 /** A reader that is lost may be another one's fault; the same twice is the document's. */
 const LOSSES_MAX = 2;
@@ -45,6 +43,7 @@ export const ingestionActor = actor({
     let indexer: { readonly id: string; readonly ref: Ref<typeof indexing> } | null = null;
     let indexers = 0;
     let forgetting = 0;
+    let idleMs = 0;
     let isLooking = false;
     let looksAgain = false;
 
@@ -90,14 +89,23 @@ export const ingestionActor = actor({
 
     const fill = async (): Promise<void> => {
       const settings = await context.ask(config, 'settings', {});
+      idleMs = settings['ingestion.idle_seconds'] * 1_000;
+      const limits = {
+        parseMs: settings['ingestion.parse_seconds'] * 1_000,
+        parserHeapMb: settings['ingestion.parser_heap_mb'],
+      };
       while (schedule.liveCount < settings['ingestion.documents_at_once']) {
         const reading = schedule.begin(clock.nowMs());
         if (reading === null) return;
         context.pipe(
-          indexerNow().ask('index', reading.document, {
-            signal: reading.controller.signal,
-            deadlineMs: INDEX_DEADLINE_MS,
-          }),
+          indexerNow().ask(
+            'index',
+            { document: reading.document, ...limits },
+            {
+              signal: reading.controller.signal,
+              deadlineMs: INDEX_DEADLINE_MS,
+            },
+          ),
           (indexed) => context.background(settle(reading, () => conclude(reading, indexed))),
           (error) => context.background(settle(reading, () => endWith(reading, error))),
         );
@@ -135,9 +143,15 @@ export const ingestionActor = actor({
     const postpone = (reading: Reading, error: unknown): void => {
       const { document_id } = reading.document;
       const delayMs = schedule.delay(reading, clock.nowMs());
+      showProgress(reading, null);
       log.warn({ document: document_id, error: errorText(error), delayMs }, 'a document has to wait');
       context.after(`delay ${document_id}`, delayMs, look);
       look();
+    };
+
+    const showProgress = ({ document }: Reading, progress: Progress | null): void => {
+      const { document_id, revision } = document;
+      context.tell(workspaces, 'ingestionProgressed', { document_id, revision, progress });
     };
 
     const mayPass = (error: unknown, { document }: Reading): boolean => {
@@ -151,6 +165,7 @@ export const ingestionActor = actor({
 
     const ended = (reading: Reading): void => {
       schedule.end(reading);
+      showProgress(reading, null);
       losses.delete(`${reading.document.document_id} ${reading.document.revision}`);
       look();
     };
@@ -177,7 +192,7 @@ export const ingestionActor = actor({
     };
 
     const restWhenIdle = (): void => {
-      context.after('idle', IDLE_MS, () => {
+      context.after('idle', idleMs, () => {
         if (!schedule.isIdle || forgetting > 0 || isLooking || indexer === null) return;
         const { id } = indexer;
         indexer = null;
@@ -198,11 +213,11 @@ export const ingestionActor = actor({
 
     context.exposeState(() => ({
       waiting: schedule.waitingCount,
-      reading: Array.from(schedule.live(), ({ document: { document_id, filename }, stage, chunks }) => ({
+      reading: Array.from(schedule.live(), ({ document: { document_id, filename }, stage, fraction }) => ({
         document_id,
         filename,
         stage,
-        chunks,
+        fraction,
       })),
     }));
     context.background(follow());
@@ -233,14 +248,20 @@ export const ingestionActor = actor({
         });
         return { passages: passages.slice(0, wanted), by };
       },
-      progressed({ document_id, revision, stage, chunks }) {
+      progressed({ document_id, revision, stage, fraction }) {
         const reading = schedule.find(document_id);
         if (reading?.document.revision !== revision) return;
         reading.stage = stage;
-        reading.chunks = chunks;
+        reading.fraction = fraction;
+        showProgress(reading, { stage, fraction });
       },
     };
   },
 });
+
+interface Progress {
+  readonly stage: IngestionStage;
+  readonly fraction: number | null;
+}
 
 const LOSSES: ReadonlySet<string> = new Set(['actor_terminated', 'actor_crashed', 'actor_unavailable']);

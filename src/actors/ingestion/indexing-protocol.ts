@@ -17,9 +17,15 @@ export interface Indexed {
   readonly chunk_count: number;
 }
 
+export interface IndexOrder {
+  readonly document: PendingDocument;
+  readonly parseMs: number;
+  readonly parserHeapMb: number;
+}
+
 export const indexing = protocol('indexing', {
   /** Faults of the parser come through. When it is answered, the revision is what is found and read of the document. */
-  index: call<PendingDocument, Indexed>({ faults: indexingFaults }),
+  index: call<IndexOrder, Indexed>({ faults: indexingFaults }),
   /** Nothing of these documents is left when it is answered. */
   forget: call<{ readonly document_ids: readonly string[] }, Record<string, never>>(),
 });

@@ -2,26 +2,36 @@
 // into words, and that is work. The parsers have threads of their own below it, since they may loop.
 // X1 One part of a document is embedded while the one before it is filed; nothing else of the document is in memory.
 
+import { stepBack } from '../../std/thread-priority.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import type { Ref } from '../../supervisor/protocol.ts';
 import { loadBehaviour } from '../../supervisor/threads/load-behaviour.ts';
 import type { completions } from '../providers/protocol.ts';
-import type { PendingDocument } from '../workspaces/protocol.ts';
+import type { IngestionStage, PendingDocument } from '../workspaces/protocol.ts';
 import { DESCRIBED_CHARS_MAX, type Description, describe } from './description.ts';
 import { DocumentStore, type StoredPart } from './document-store.ts';
 import { embedded } from './embedding.ts';
-import { type Indexed, indexing, indexingFaults } from './indexing-protocol.ts';
+import { type Indexed, type IndexOrder, indexing, indexingFaults } from './indexing-protocol.ts';
+import { parserActor } from './parser.ts';
+import type { ParsedPart } from './parser-protocol.ts';
 import { Parsers } from './parsers.ts';
-import { type IngestionStage, ingestion } from './protocol.ts';
+import { ingestion } from './protocol.ts';
 
 import '../services.ts';
 
 /** A file in whose reading the service has ended so often is not read any more. */
 const READINGS_MAX = 3;
 
+interface Named {
+  readonly module: string;
+  readonly exportName: string;
+}
+
 export interface IndexingArguments {
   /** The model client's behaviour, by module and name: its folder is not ours to import. */
-  readonly completions: { readonly module: string; readonly exportName: string };
+  readonly completions: Named;
+  /** What reads documents, when it is not the parser of this folder. */
+  readonly parser?: Named;
 }
 
 export const indexingActor = actor({
@@ -30,18 +40,19 @@ export const indexingActor = actor({
   protocol: indexing,
   async setup(
     context: ActorContext<typeof indexing>,
-    { completions: { module, exportName } }: IndexingArguments,
+    { completions: client, parser = parserActor }: IndexingArguments,
   ) {
+    stepBack();
     const store = new DocumentStore(context.services.storage);
-    const parsers = new Parsers(context);
-    const behaviour = await loadBehaviour(module, exportName);
-    const client: Ref<typeof completions> = context.spawn(behaviour, undefined, {
+    const parsers = new Parsers(context, await loadBehaviour(parser.module, parser.exportName));
+    const behaviour = await loadBehaviour(client.module, client.exportName);
+    const model: Ref<typeof completions> = context.spawn(behaviour, undefined, {
       id: 'completions',
       restart: 'permanent',
     });
 
     return {
-      index: (document, { signal }) => new Ingest(context, store, parsers, client, document, signal).run(),
+      index: (order, { signal }) => new Ingest(context, store, parsers, model, order, signal).run(),
       async forget({ document_ids }) {
         for (const id of document_ids) await store.removeOthers(id, null);
         return {};
@@ -55,6 +66,7 @@ class Ingest {
   readonly #store: DocumentStore;
   readonly #parsers: Parsers;
   readonly #client: Ref<typeof completions>;
+  readonly #order: IndexOrder;
   readonly #document: PendingDocument;
   readonly #signal: AbortSignal;
   /** Of the text, as far as it describes the document. */
@@ -62,26 +74,28 @@ class Ingest {
   #description: Promise<Description> | null = null;
   #chars = 0;
   #chunks = 0;
+  #filedChars = 0;
 
   constructor(
     context: ActorContext,
     store: DocumentStore,
     parsers: Parsers,
     client: Ref<typeof completions>,
-    document: PendingDocument,
+    order: IndexOrder,
     signal: AbortSignal,
   ) {
     this.#context = context;
     this.#store = store;
     this.#parsers = parsers;
     this.#client = client;
-    this.#document = document;
+    this.#order = order;
+    this.#document = order.document;
     this.#signal = signal;
   }
 
   async run(): Promise<Indexed> {
     const { document_id, revision } = this.#document;
-    this.#tell('reading');
+    this.#tell('reading', null);
     if ((await this.#store.begin(this.#document)) > READINGS_MAX) {
       throw indexingFaults.document_given_up('The service ended several times while it was read');
     }
@@ -89,7 +103,7 @@ class Ingest {
     const kept = this.#store.published(document_id)?.revision ?? null;
     if (kept !== revision && kept !== null) await this.#store.removeOthers(document_id, kept);
     await this.#file();
-    this.#tell('describing');
+    this.#tell('describing', null);
     const { tags, summary } = await (this.#description ?? this.#describe());
     await this.#store.publish(this.#document, this.#chars, this.#chunks);
     await this.#store.removeOthers(document_id, revision);
@@ -100,7 +114,7 @@ class Ingest {
   async #file(): Promise<void> {
     let number = 0;
     let filing: Promise<void> = Promise.resolve();
-    for await (const { text, chunks } of this.#parts()) {
+    for await (const { text, chunks, textLength } of this.#parts()) {
       const start = this.#chars;
       this.#chars += text.length;
       this.#chunks += chunks.length;
@@ -108,29 +122,36 @@ class Ingest {
       const part = { number, start, text, chunks: await embedded(this.#context, chunks, this.#signal) };
       number += 1;
       await filing;
-      filing = this.#add(part);
+      filing = this.#add(part, textLength);
       // Awaited with the next part: should that fail first, this one's failure is not news.
       filing.catch(() => undefined);
     }
     await filing;
   }
 
-  async #add(part: StoredPart): Promise<void> {
+  async #add(part: StoredPart, textLength: number): Promise<void> {
     await this.#store.addPart(this.#document, part, this.#signal);
-    this.#tell('embedding');
+    this.#filedChars += part.text.length;
+    this.#tell('embedding', textLength === 0 ? null : this.#filedChars / textLength);
   }
 
-  async *#parts(): ReturnType<Parsers['parse']> {
+  async *#parts(): AsyncGenerator<ParsedPart> {
     const { path, filename, document_id } = this.#document;
+    const { parseMs, parserHeapMb } = this.#order;
+    const order = { path, filename, withinMs: parseMs };
     let isReading = true;
     const readingEnded = async (): Promise<void> => {
       if (isReading) await this.#store.readingEnded(document_id);
       isReading = false;
     };
     try {
-      for await (const part of this.#parsers.parse({ path, filename }, this.#signal)) {
+      for await (const news of this.#parsers.parse(order, parserHeapMb, this.#signal)) {
+        if (news.kind === 'progress') {
+          this.#tell('reading', news.fraction);
+          continue;
+        }
         await readingEnded();
-        yield part;
+        yield news;
       }
     } catch (error) {
       await readingEnded();
@@ -152,8 +173,8 @@ class Ingest {
     return described;
   }
 
-  #tell(stage: IngestionStage): void {
+  #tell(stage: IngestionStage, fraction: number | null): void {
     const { document_id, revision } = this.#document;
-    this.#context.tell(ingestion, 'progressed', { document_id, revision, stage, chunks: this.#chunks });
+    this.#context.tell(ingestion, 'progressed', { document_id, revision, stage, fraction });
   }
 }

@@ -4,9 +4,7 @@
 export const TEXT_CHARS_MAX = 52_428_800;
 /** More than any book. */
 export const PAGES_MAX = 5_000;
-/** A file of 2,000 pages takes some 15 seconds of a core, several times that on a busy machine. */
-export const PARSE_MS_MAX = 180_000;
 /** One stream of a PDF, expanded: a page of text needs a few hundred kilobytes. */
 export const EXPANDED_BYTES_MAX = 48 * 1024 * 1024;
-/** What a parser thread may hold while it works: heap and buffers. */
+/** What a parser thread may hold while it reads a PDF, heap and buffers: less than the heap alone may be, so that it says why. */
 export const MEMORY_BYTES_MAX = 640 * 1024 * 1024;

@@ -28,6 +28,8 @@ export const parserFaults = declareFaults({
 export interface ParseOrder {
   readonly path: string;
   readonly filename: string;
+  /** `document_too_slow` beyond it. */
+  readonly withinMs: number;
 }
 
 export interface Chunk {
@@ -47,11 +49,20 @@ export interface Chunk {
  * the whole text.
  */
 export interface ParsedPart {
+  readonly kind: 'part';
   readonly text: string;
   readonly chunks: readonly Chunk[];
+  /** Characters of the whole text. */
+  readonly textLength: number;
+}
+
+/** How much of the document has been read, from 0 to 1. Told now and then, before the first part. */
+export interface ReadingProgress {
+  readonly kind: 'progress';
+  readonly fraction: number;
 }
 
 export const parser = protocol('parser', {
-  /** P2. Nothing is produced before the document has been read to its end. */
-  parse: stream<ParseOrder, ParsedPart>({ faults: parserFaults }),
+  /** P2. No part is produced before the document has been read to its end. */
+  parse: stream<ParseOrder, ReadingProgress | ParsedPart>({ faults: parserFaults }),
 });

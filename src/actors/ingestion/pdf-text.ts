@@ -21,8 +21,8 @@ export interface PagedText {
   readonly pageStarts: readonly number[];
 }
 
-/** @throws Fault */
-export async function pdfText(bytes: Uint8Array, signal: AbortSignal): Promise<PagedText> {
+/** Tells on the way how much of it is read, from 0 to 1. @throws Fault */
+export async function* pdfText(bytes: Uint8Array, signal: AbortSignal): AsyncGenerator<number, PagedText> {
   boundAllocations();
   const { getDocument } = await import('unpdf/pdfjs');
   const refusedBefore = refusedAllocations();
@@ -37,7 +37,7 @@ export async function pdfText(bytes: Uint8Array, signal: AbortSignal): Promise<P
   });
   try {
     const document = await loading.promise;
-    return await readPages(document, signal, () => refusedAllocations() > refusedBefore);
+    return yield* readPages(document, signal, () => refusedAllocations() > refusedBefore);
   } catch (error) {
     if (refusedAllocations() > refusedBefore) throw tooLarge();
     throw faultOf(error);
@@ -46,11 +46,11 @@ export async function pdfText(bytes: Uint8Array, signal: AbortSignal): Promise<P
   }
 }
 
-async function readPages(
+async function* readPages(
   document: PdfDocument,
   signal: AbortSignal,
   isOverExpanded: () => boolean,
-): Promise<PagedText> {
+): AsyncGenerator<number, PagedText> {
   if (document.numPages > PAGES_MAX) {
     throw parserFaults.document_too_large(`The PDF has more than ${PAGES_MAX} pages`);
   }
@@ -65,6 +65,7 @@ async function readPages(
     pageStarts.push(length);
     pages.push(lines);
     length += lines.length;
+    yield number / document.numPages;
   }
   return { text: pages.join(''), pageStarts };
 }

@@ -9,6 +9,7 @@
 
 import { declareFaults } from '../../std/errors.ts';
 import { call, protocol, tell } from '../../supervisor/protocol.ts';
+import type { IngestionStage } from '../workspaces/protocol.ts';
 
 export const ingestionFaults = declareFaults({
   /** The document is still being read, could not be read, or is of a kind that is not read. */
@@ -36,8 +37,6 @@ export interface TextPage {
   readonly next_offset: number | null;
 }
 
-export type IngestionStage = 'reading' | 'embedding' | 'describing';
-
 export const ingestion = protocol('ingestion', {
   // Between actors only.
   /** A page of what was read of a document. Whether the asker may see it is for the asker to know. */
@@ -54,6 +53,7 @@ export const ingestion = protocol('ingestion', {
     readonly document_id: string;
     readonly revision: number;
     readonly stage: IngestionStage;
-    readonly chunks: number;
+    /** Of the stage, from 0 to 1; null where nobody knows. */
+    readonly fraction: number | null;
   }>(),
 });

@@ -1,4 +1,4 @@
-// Reading: a document's file as text, whatever it is written in.
+// Reading: a document's file as text, whatever it is written in. What takes long says on the way how far it is, from 0 to 1.
 
 import { readFile } from 'node:fs/promises';
 import { decodeText } from './encodings.ts';
@@ -6,20 +6,28 @@ import { htmlText } from './html-text.ts';
 import { jsonText } from './json-text.ts';
 import { type DocumentKind, kindOf } from './kinds.ts';
 import { TEXT_CHARS_MAX } from './limits.ts';
-import { type ParseOrder, parserFaults } from './parser-protocol.ts';
+import { parserFaults } from './parser-protocol.ts';
 import { type PagedText, pdfText } from './pdf-text.ts';
 
 export interface ReadText extends PagedText {
   readonly kind: DocumentKind;
 }
 
+export interface DocumentFile {
+  readonly path: string;
+  readonly filename: string;
+}
+
 /** @throws Fault */
-export async function readText({ path, filename }: ParseOrder, signal: AbortSignal): Promise<ReadText> {
+export async function* readText(
+  { path, filename }: DocumentFile,
+  signal: AbortSignal,
+): AsyncGenerator<number, ReadText> {
   const kind = kindOf(filename);
   const bytes = await readFile(path, { signal }).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'ENOENT' ? parserFaults.document_gone('The file is not there any more') : error;
   });
-  const read = kind === 'pdf' ? await pdfText(bytes, signal) : unpaged(await textOf(kind, bytes));
+  const read = kind === 'pdf' ? yield* pdfText(bytes, signal) : unpaged(await textOf(kind, bytes));
   if (read.text.trim() === '') throw parserFaults.document_without_text('no extractable text');
   if (read.text.length > TEXT_CHARS_MAX)
     throw parserFaults.document_too_large('The file holds too much text');

@@ -3,9 +3,8 @@
 // H2 A document is read once at a time, whatever becomes of it meanwhile.
 // H3 After a failure that may pass, a document waits, each time twice as long; others go on.
 
-import type { PendingDocument } from '../workspaces/protocol.ts';
+import type { IngestionStage, PendingDocument } from '../workspaces/protocol.ts';
 import { ownerOf } from './document-store.ts';
-import type { IngestionStage } from './protocol.ts';
 
 const DELAY_FIRST_MS = 1_000;
 const DELAY_MAX_MS = 60_000;
@@ -14,7 +13,8 @@ export interface Reading {
   readonly document: PendingDocument;
   readonly controller: AbortController;
   stage: IngestionStage;
-  chunks: number;
+  /** Of the stage; null where nobody knows. */
+  fraction: number | null;
 }
 
 interface Delay {
@@ -80,7 +80,12 @@ export class Schedule {
     const [owner, document] = next;
     this.#servedAt.set(owner, this.#served);
     this.#served += 1;
-    const reading: Reading = { document, controller: new AbortController(), stage: 'reading', chunks: 0 };
+    const reading: Reading = {
+      document,
+      controller: new AbortController(),
+      stage: 'reading',
+      fraction: null,
+    };
     this.#live.set(document.document_id, reading);
     return reading;
   }

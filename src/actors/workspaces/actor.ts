@@ -12,6 +12,7 @@ import type { Desk } from './desk.ts';
 import { documentHandlers } from './documents.ts';
 import { ingestionHandlers } from './ingestion-work.ts';
 import { intakeHandlers } from './intake.ts';
+import { Progress } from './progress.ts';
 import { projectHandlers } from './projects.ts';
 import { workspaces } from './protocol.ts';
 import { unknownDocument, WorkspaceStore } from './store.ts';
@@ -44,6 +45,7 @@ function deskOf(context: ActorContext<typeof workspaces>): Desk {
     store,
     blobs: storage.blobs,
     work: new WakeUps(),
+    progress: new Progress(),
     cleanSoon: startCleaning(context, store, storage.blobs),
 
     workspaceOf: (userId, workspaceId) => store.workspace(userId, workspaceId, context.clock.nowMs()),

@@ -3,6 +3,7 @@
 import type { RandomSource } from '../../std/ids.ts';
 import type { Blobs } from '../../storage/contract.ts';
 import type { ActorContext } from '../../supervisor/actor.ts';
+import type { Progress } from './progress.ts';
 import type { DocumentAddress, workspaces } from './protocol.ts';
 import type { DocumentRecord, WorkspaceRecord } from './record.ts';
 import type { WorkspaceStore } from './store.ts';
@@ -15,6 +16,7 @@ export interface Desk {
   readonly blobs: Blobs;
   /** To be woken when something new is pending or removed. */
   readonly work: WakeUps;
+  readonly progress: Progress;
   /** To be called when something was deleted, or refused. */
   readonly cleanSoon: () => void;
   /** Home is made when it is first looked for. @throws workspace_not_found */

@@ -5,9 +5,9 @@ import { mediaInUse, unusedAvatars } from './avatars.ts';
 import { isText } from './content-types.ts';
 import type { Desk } from './desk.ts';
 import { renamed } from './filename.ts';
-import { TEXT_PAGE_LENGTH_DEFAULT, type workspaces } from './protocol.ts';
+import { type Document, TEXT_PAGE_LENGTH_DEFAULT, type workspaces } from './protocol.ts';
 import { openBlobOf, rawOf } from './raw.ts';
-import { viewDocument, viewWorkspace } from './record.ts';
+import { type DocumentRecord, viewDocument, viewWorkspace } from './record.ts';
 import { readPage } from './stored-text.ts';
 import { notText } from './texts.ts';
 
@@ -27,8 +27,11 @@ type DocumentMessages = Pick<
 >;
 
 export function documentHandlers(desk: Desk): DocumentMessages {
-  const { context, store, blobs, work, cleanSoon, workspaceOf, documentOf } = desk;
+  const { context, store, blobs, work, progress, cleanSoon, workspaceOf, documentOf } = desk;
   const { clock } = context;
+
+  const view = (documentId: string, record: DocumentRecord): Document =>
+    progress.shownOn(viewDocument(documentId, record), record);
 
   const removeDocument = async (documentId: string): Promise<void> => {
     await store.removeDocument(documentId, clock.nowMs());
@@ -40,15 +43,15 @@ export function documentHandlers(desk: Desk): DocumentMessages {
     async documents({ user_id, workspace_id }) {
       await workspaceOf(user_id, workspace_id);
       const found = store.documentsOf(user_id, workspace_id);
-      return { documents: found.map(({ documentId, record }) => viewDocument(documentId, record)) };
+      return { documents: found.map(({ documentId, record }) => view(documentId, record)) };
     },
 
-    document: (address) => ({ document: viewDocument(address.document_id, documentOf(address)) }),
+    document: (address) => ({ document: view(address.document_id, documentOf(address)) }),
 
     async rename({ name, ...address }) {
       const { filename } = documentOf(address);
       const record = await store.rename(address.document_id, renamed(filename, name), clock.nowMs());
-      return { document: viewDocument(address.document_id, record) };
+      return { document: view(address.document_id, record) };
     },
 
     async removeDocument(address) {
@@ -63,7 +66,7 @@ export function documentHandlers(desk: Desk): DocumentMessages {
       documentOf(address);
       const { record, isStarted } = await store.reingest(address.document_id, clock.nowMs());
       if (isStarted) work.wake();
-      return { document: viewDocument(address.document_id, record), is_started: isStarted };
+      return { document: view(address.document_id, record), is_started: isStarted };
     },
 
     async pruneAvatars({ user_id, workspace_id }) {

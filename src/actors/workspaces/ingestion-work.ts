@@ -7,12 +7,22 @@ import { viewPending } from './record.ts';
 
 type IngestionMessages = Pick<
   Handlers<typeof workspaces>,
-  'workAppeared' | 'pendingDocuments' | 'removedDocuments' | 'ingested' | 'ingestFailed' | 'forgotten'
+  | 'workAppeared'
+  | 'pendingDocuments'
+  | 'removedDocuments'
+  | 'ingestionProgressed'
+  | 'ingested'
+  | 'ingestFailed'
+  | 'forgotten'
 >;
 
-export function ingestionHandlers({ store, blobs, work }: Desk): IngestionMessages {
+export function ingestionHandlers({ store, blobs, work, progress }: Desk): IngestionMessages {
   return {
-    workAppeared: (_message, { signal }) => work.follow(signal),
+    workAppeared(_message, { signal }) {
+      // Who follows now has begun nothing yet.
+      progress.clear();
+      return work.follow(signal);
+    },
 
     pendingDocuments({ limit }) {
       const found = store.pending(limit).map(({ documentId, record }) => {
@@ -26,6 +36,11 @@ export function ingestionHandlers({ store, blobs, work }: Desk): IngestionMessag
         return { user_id: userId, workspace_id: workspaceId, document_id: documentId };
       });
       return { documents };
+    },
+
+    ingestionProgressed({ document_id, revision, progress: told }) {
+      if (told === null) progress.forget(document_id);
+      else progress.tell(document_id, { revision, ...told });
     },
 
     async ingested({ document_id, revision, tags, summary, chunk_count }) {

@@ -88,6 +88,10 @@ export type Workspace = Static<typeof Workspace>;
 
 export const DOCUMENT_STATUSES = ['pending', 'ready', 'failed'] as const;
 
+/** What is done with a pending document, one after the other. */
+export const INGESTION_STAGES = ['waiting', 'reading', 'embedding', 'describing'] as const;
+export type IngestionStage = (typeof INGESTION_STAGES)[number];
+
 export const Document = Type.Object({
   id: Text,
   workspace_id: Text,
@@ -100,6 +104,18 @@ export const Document = Type.Object({
   chunk_count: Type.Integer(),
   status: Type.Enum([...DOCUMENT_STATUSES]),
   error: Type.Union([Text, Type.Null()]),
+  progress: Type.Union(
+    [
+      Type.Object({
+        stage: Type.Enum([...INGESTION_STAGES]),
+        fraction: Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], {
+          description: 'How much of the stage is done; null where that is not known.',
+        }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'How far the reading of a pending document is; null for one that is not pending.' },
+  ),
   created_at: Text,
   updated_at: Text,
 });
@@ -426,6 +442,12 @@ export const workspaces = protocol('workspaces', {
       }[];
     }
   >(),
+  /** How far the reading of a revision is; null when it is not read any more, for now or for good. */
+  ingestionProgressed: tell<{
+    readonly document_id: string;
+    readonly revision: number;
+    readonly progress: { readonly stage: IngestionStage; readonly fraction: number | null } | null;
+  }>(),
   /** W4. `accepted` is false when the document is gone or has changed meanwhile: then nothing of it may be kept. */
   ingested: call<
     {

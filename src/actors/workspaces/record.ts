@@ -134,6 +134,8 @@ export function viewDocument(documentId: string, record: DocumentRecord): Docume
     chunk_count: record.chunkCount,
     status: record.status,
     error: record.error,
+    // Until it is known to be further (progress.ts).
+    progress: record.status === 'pending' ? { stage: 'waiting', fraction: null } : null,
     created_at: isoTimestamp(record.createdAtMs),
     updated_at: isoTimestamp(record.updatedAtMs),
   };

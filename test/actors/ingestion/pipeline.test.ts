@@ -59,6 +59,7 @@ test('documents of every kind become ready, with tags, a summary, a text and pas
     expect(document, filename).toMatchObject({
       status: 'ready',
       error: null,
+      progress: null,
       tags: ['sea', 'animals'],
       summary: 'It is about whales.',
     });
@@ -137,6 +138,19 @@ test(
   },
 );
 
+test('a document that takes too long to parse has failed', TIMEOUT, async () => {
+  const project = await openProject(app);
+  const limited = await app.call('POST', '/api/config/update', { ingestion: { parse_seconds: 1 } });
+  expect(limited.status).toBe(200);
+  const page = Array.from({ length: 30 }, (_, i) => `Line ${i} of a page that is full of words.`);
+  const { id } = await project.upload('long.pdf', pdfOf(Array.from({ length: 3_000 }, () => page)));
+  expect(await project.settled(id)).toMatchObject({
+    status: 'failed',
+    error: 'Reading it took longer than is allowed (1 s)',
+  });
+  await app.call('POST', '/api/config/update', { ingestion: { parse_seconds: 180 } });
+});
+
 test('the newest edit wins, whatever was being read', TIMEOUT, async () => {
   const project = await openProject(app);
   const { id } = await project.write('a.md', PARAGRAPH.repeat(1_500));
@@ -183,11 +197,9 @@ test(
     {
       await using first = await startService(service);
       project = await openProject(first);
-      written = await project.write('long.md', PARAGRAPH.repeat(1_500));
-      await eventually(async () => {
-        const { body } = await first.call('GET', '/api/runtime/threads');
-        return JSON.stringify(body);
-      }).toContain('/parser-1');
+      written = await project.write('long.md', PARAGRAPH.repeat(3_000));
+      const id = written.id;
+      await eventually(async () => (await project.document(id)).progress?.stage).toBe('embedding');
       await first.kill();
     }
     await using second = await startService(service);

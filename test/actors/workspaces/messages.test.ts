@@ -45,6 +45,28 @@ test('a document waits to be read, and is ready when it was', async () => {
   expect(await find(id)).toMatchObject({ status: 'failed', error: 'no extractable text' });
 });
 
+test('how far the reading of a document is can be seen, of the revision that it has', async () => {
+  const { actors, write } = await open();
+  const { id, progress } = await write('a.md', 'one');
+  expect(progress).toEqual({ stage: 'waiting', fraction: null });
+  const address = { user_id, workspace_id: HOME_ID, document_id: id };
+  const seen = async () => (await actors.ask(workspaces, 'document', address)).document.progress;
+  const tell = (revision: number, told: { stage: 'reading'; fraction: number } | null) =>
+    actors.tell(workspaces, 'ingestionProgressed', { document_id: id, revision, progress: told });
+  tell(1, { stage: 'reading', fraction: 0.5 });
+  expect(await seen()).toEqual({ stage: 'reading', fraction: 0.5 });
+  const { documents } = await actors.ask(workspaces, 'documents', address);
+  expect(documents[0]?.progress).toEqual({ stage: 'reading', fraction: 0.5 });
+  await actors.ask(workspaces, 'updateText', { ...address, content: 'two' });
+  expect(await seen()).toEqual({ stage: 'waiting', fraction: null });
+  tell(2, { stage: 'reading', fraction: 0.1 });
+  tell(2, null);
+  expect(await seen()).toEqual({ stage: 'waiting', fraction: null });
+  tell(2, { stage: 'reading', fraction: 0.9 });
+  await actors.ask(workspaces, 'ingested', { document_id: id, revision: 2, ...READ });
+  expect(await seen()).toBeNull();
+});
+
 test('what is said about a revision that was overtaken changes nothing', async () => {
   const { actors, write, pending, find } = await open();
   const { id } = await write('a.md', 'one');

@@ -9,4 +9,28 @@ export const ingestionSettings = {
     'Documents that are read at the same time, each by a thread of its own.',
     { unit: 'documents' },
   ),
+  'ingestion.parse_seconds': integer(
+    180,
+    { minimum: 1, maximum: 3_600 },
+    'After how long the parsing of a document is given up.',
+    {
+      unit: 'seconds',
+      why: 'A PDF of 2,000 pages takes some 15 seconds of a core. One that does not even let itself be stopped is ended earlier.',
+    },
+  ),
+  'ingestion.parser_heap_mb': integer(
+    1_024,
+    { minimum: 32, maximum: 16_384 },
+    'Heap that the parsing of a document may take, beyond which its thread ends.',
+    {
+      unit: 'MB',
+      why: 'A text of 50 MB wants several times its size. What a hostile file takes more than that, it fails of alone.',
+    },
+  ),
+  'ingestion.idle_seconds': integer(
+    30,
+    { minimum: 1, maximum: 86_400 },
+    'After how long without work the threads of ingestion are let go.',
+    { unit: 'seconds', why: 'The next document waits until they are there again.' },
+  ),
 };
