@@ -199,7 +199,8 @@ test(
       project = await openProject(first);
       written = await project.write('long.md', PARAGRAPH.repeat(3_000));
       const id = written.id;
-      await eventually(async () => (await project.document(id)).progress?.stage).toBe('embedding');
+      const stage = async () => (await project.document(id)).progress?.stage;
+      await expect.poll(stage, { timeout: 80_000, interval: 5 }).not.toBe('waiting');
       await first.kill();
     }
     await using second = await startService(service);
