@@ -2,6 +2,7 @@
 // what the bytes look like, by frequency.
 
 import { parserFaults } from './parser-protocol.ts';
+import { changedInPieces } from './pieces.ts';
 
 /** Frequencies need no more. */
 const SAMPLE_BYTES = 64 * 1024;
@@ -19,7 +20,11 @@ export async function decodeText(bytes: Uint8Array): Promise<string> {
   if (binary > sample.length * BINARY_SHARE_MAX) {
     throw parserFaults.document_unreadable('The file is not text in an encoding that is known');
   }
-  return binary === 0 && !text.includes('\0') ? text : text.replaceAll('\0', '');
+  return withoutNuls(text);
+}
+
+export function withoutNuls(text: string): string {
+  return text.includes('\0') ? changedInPieces(text, (piece) => piece.replaceAll('\0', '')) : text;
 }
 
 async function decoded(bytes: Uint8Array): Promise<string> {
@@ -51,5 +56,5 @@ function decodedAs(encoding: string, bytes: Uint8Array): string {
 
 /** One kind of line end, so that lines can be counted. */
 function tidied(text: string): string {
-  return text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text;
+  return text.includes('\r') ? changedInPieces(text, (piece) => piece.replace(/\r\n?/g, '\n')) : text;
 }

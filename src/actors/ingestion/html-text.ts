@@ -2,6 +2,7 @@
 
 import { Parser } from 'htmlparser2';
 import { parserFaults } from './parser-protocol.ts';
+import { piecesOf } from './pieces.ts';
 
 const SKIPPED = new Set([
   'script',
@@ -36,7 +37,7 @@ export function htmlText(html: string): string {
     },
     { decodeEntities: true },
   );
-  parser.write(html);
+  for (const piece of piecesOf(html)) parser.write(piece);
   parser.end();
   return writer.written();
 }

@@ -5,6 +5,7 @@
 
 import { afterTurn } from '../../std/event-loop.ts';
 import { boundAllocations, refusedAllocations } from './allocations.ts';
+import { withoutNuls } from './encodings.ts';
 import { MEMORY_BYTES_MAX, PAGES_MAX, TEXT_CHARS_MAX } from './limits.ts';
 import { parserFaults } from './parser-protocol.ts';
 
@@ -86,7 +87,7 @@ async function readPage(page: PdfPage, charsMax: number, signal: AbortSignal): P
     if (length > charsMax) throw parserFaults.document_too_large('The PDF holds too much text');
   }
   // Fonts without a map of characters give some.
-  return pieces.join('').replaceAll('\0', '').trimEnd();
+  return withoutNuls(pieces.join('')).trimEnd();
 }
 
 function checkLimits(signal: AbortSignal): void {

@@ -6,14 +6,16 @@ import { expect, onTestFinished, test } from 'vitest';
 import { configActor } from '../../../src/actors/config/actor.ts';
 import { readOperatorFile } from '../../../src/actors/config/operator-file.ts';
 import { ingestionActor } from '../../../src/actors/ingestion/actor.ts';
+import { parserActor } from '../../../src/actors/ingestion/parser.ts';
 import { completionsActor } from '../../../src/actors/providers/completions.ts';
 import { workspacesActor } from '../../../src/actors/workspaces/actor.ts';
 import { type Document, HOME_ID, workspaces } from '../../../src/actors/workspaces/protocol.ts';
 import { child } from '../../../src/supervisor/children.ts';
 import { type ActorSystem, createActorSystem } from '../../../src/supervisor/system.ts';
+import { openSystem } from '../../support/actor-system.ts';
 import { eventually } from '../../support/eventually.ts';
 import { hostileParser } from '../../support/hostile-parser.ts';
-import { openTemporaryStorage } from '../../support/storage.ts';
+import { folderOfThisTest, openTemporaryStorage } from '../../support/storage.ts';
 
 const TIMEOUT = { timeout: 150_000 };
 const SETTLING = { timeout: 80_000, interval: 20 } as const;
@@ -111,4 +113,23 @@ test('one that eats memory ends its thread at its limit, not the service', TIMEO
   expect(await settled(hoard)).toMatchObject(lost);
   expect(await settled(await write('b.md'))).toMatchObject(read);
   expect(process.memoryUsage.rss()).toBeLessThan(1_500 * 1024 * 1024);
+});
+
+test.each([
+  // An object of 32 bytes, and 16 in the list that holds it, for each three.
+  ['bomb.json', `[${'[],'.repeat(2_600_000)}[]]`],
+  // Two notes for each place that is changed.
+  ['ends.txt', 'a\r'.repeat(4_000_000)],
+  ['nulls.txt', `${'text '.repeat(20_000)}${'a\0'.repeat(3_000_000)}`],
+])('%s is parsed in less heap than one step over all of it would take', TIMEOUT, async (name, content) => {
+  const path = join(await folderOfThisTest(), name);
+  await writeFile(path, content);
+  const system = await openSystem();
+  const placement = { dedicated: { heapMaxMb: 64 } };
+  const parser = system.spawn(parserActor, undefined, { id: 'parser', restart: 'temporary', placement });
+  let chunks = 0;
+  for await (const news of parser.stream('parse', { path, filename: name, withinMs: 100_000 })) {
+    if (news.kind === 'part') chunks += news.chunks.length;
+  }
+  expect(chunks).toBeGreaterThan(1_000);
 });

@@ -87,6 +87,11 @@ describe('a text', () => {
 
   test('has one kind of line end', async () => {
     expect((await parseFile('a.txt', 'one\r\ntwo\rthree')).text).toBe('one\ntwo\nthree');
+    // In however many pieces it is looked at.
+    for (const before of ['', 'x']) {
+      const { text } = await parseFile('a.txt', `${before}${'\r\n'.repeat(300_000)}end`);
+      expect(text).toBe(`${before}${'\n'.repeat(300_000)}end`);
+    }
   });
 });
 
@@ -115,8 +120,23 @@ describe('JSON', () => {
     expect(text.split('\n').slice(0, 4)).toEqual(['{', '  "whales": [', '    {', '      "i": 0']);
   });
 
+  test('that is laid out says what it said', async () => {
+    const pad = 'x'.repeat(2_000);
+    const value = { pad, list: [[], {}, [1, -2.5e-7, null, true], { a: { b: '"{[,:]}" \\ \n' } }], '': '' };
+    const spaced = JSON.stringify(value).replaceAll('],', ' ] , ').replaceAll('[1', ' [ 1');
+    for (const written of [JSON.stringify(value), spaced]) {
+      expect((await parseFile('a.json', written)).text).toBe(JSON.stringify(value, null, 2));
+    }
+    const escaped = `{"pad":"${pad}","name":"\\u65e5\\u672c","number":12345678901234567890}`;
+    expect((await parseFile('a.json', escaped)).text).toContain(
+      '\n  "name": "日本",\n  "number": 12345678901234567890\n',
+    );
+  });
+
   test('that is none, or nested without end, is read as text', async () => {
     expect((await parseFile('a.json', '{ "a": oops }')).text).toBe('{ "a": oops }');
-    expect((await parseFile('a.json', '['.repeat(200_000))).text.length).toBe(200_000);
+    for (const none of ['['.repeat(200_000), `[${'1,'.repeat(1_000)}}`, `{"a": "${'x'.repeat(1_000)}`]) {
+      expect((await parseFile('a.json', none)).text).toBe(none);
+    }
   });
 });

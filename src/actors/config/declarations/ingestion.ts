@@ -19,12 +19,12 @@ export const ingestionSettings = {
     },
   ),
   'ingestion.parser_heap_mb': integer(
-    1_024,
+    768,
     { minimum: 32, maximum: 16_384 },
     'Heap that the parsing of a document may take, beyond which its thread ends.',
     {
       unit: 'MB',
-      why: 'A text of 50 MB wants several times its size. What a hostile file takes more than that, it fails of alone.',
+      why: 'A text of 50 MB wants a third of it. A hostile file that takes more fails of it alone.',
     },
   ),
   'ingestion.idle_seconds': integer(
