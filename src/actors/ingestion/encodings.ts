@@ -2,7 +2,7 @@
 // what the bytes look like, by frequency.
 
 import { parserFaults } from './parser-protocol.ts';
-import { changedInPieces } from './pieces.ts';
+import { replacedInPieces } from './pieces.ts';
 
 /** Frequencies need no more. */
 const SAMPLE_BYTES = 64 * 1024;
@@ -24,7 +24,7 @@ export async function decodeText(bytes: Uint8Array): Promise<string> {
 }
 
 export function withoutNuls(text: string): string {
-  return text.includes('\0') ? changedInPieces(text, (piece) => piece.replaceAll('\0', '')) : text;
+  return text.includes('\0') ? replacedInPieces(text, '\0', '') : text;
 }
 
 async function decoded(bytes: Uint8Array): Promise<string> {
@@ -56,5 +56,5 @@ function decodedAs(encoding: string, bytes: Uint8Array): string {
 
 /** One kind of line end, so that lines can be counted. */
 function tidied(text: string): string {
-  return text.includes('\r') ? changedInPieces(text, (piece) => piece.replace(/\r\n?/g, '\n')) : text;
+  return text.includes('\r') ? replacedInPieces(text, /\r\n?/, '\n') : text;
 }

@@ -89,7 +89,7 @@ class TextWriter {
       this.#put(text);
       return;
     }
-    const words = text.replace(/\s+/g, ' ');
+    const words = text.split(/\s+/).join(' ');
     if (words === ' ' || words === '') {
       this.#needsSpace ||= words === ' ';
       return;
