@@ -6,6 +6,7 @@
 
 import { isFault } from '../../std/errors.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
+import { follow } from '../../supervisor/following.ts';
 import { loadBehaviour } from '../../supervisor/threads/load-behaviour.ts';
 import { config, type Settings } from '../config/protocol.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -47,8 +48,6 @@ export interface EmbeddingsArguments {
 const INTERACTIVE_TEXTS_MAX = 8;
 /** G2. */
 const INSPECT_AGAIN_MS = 30_000;
-/** How long a config actor that was lost is given to come back. */
-const FOLLOW_AGAIN_MS = 1_000;
 const BYTES_PER_MB = 1024 * 1024;
 
 export const embeddingsActor = actor({
@@ -75,7 +74,17 @@ export const embeddingsActor = actor({
     let modelWritten: Promise<unknown> = Promise.resolve();
     context.onStop(() => modelWritten.then(nothing, nothing));
     context.exposeState(() => ({ status: status.now, ...dispatcher.view() }));
-    context.background(follow());
+    follow(
+      context,
+      config,
+      'changes',
+      {},
+      {
+        onBegun: () => look(false),
+        // Another key or address may be what a remote engine was waiting for.
+        onItem: (keys) => keys.some((key) => /^(embeddings|providers)[.]/.test(key)) && look(false),
+      },
+    );
 
     return {
       async create(request, { signal }) {
@@ -147,22 +156,6 @@ export const embeddingsActor = actor({
       }
       // Its files were replaced: what is there now is another engine.
       if (error.code === 'engine_changed') look(true);
-    }
-
-    /** Lives as long as the actor. */
-    async function follow(): Promise<void> {
-      try {
-        look(false);
-        for await (const keys of context.stream(config, 'changes', {})) {
-          const isOurs = keys.some((key) => key.startsWith('embeddings.'));
-          // Another key or address may be what a remote engine was waiting for.
-          if (isOurs || keys.some((key) => key.startsWith('providers.'))) look(false);
-        }
-      } catch (error) {
-        if (!isFault(error)) throw error;
-      }
-      if (context.signal.aborted) return;
-      context.after('follow', FOLLOW_AGAIN_MS, () => context.background(follow()));
     }
 
     /** G1. `isChanged`: what is there is not what was locked. */

@@ -5,6 +5,7 @@
 
 import { errorText, isFault } from '../../std/errors.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
+import { follow } from '../../supervisor/following.ts';
 import type { Ref } from '../../supervisor/protocol.ts';
 import { config } from '../config/protocol.ts';
 import { DOCUMENTS, vectors } from '../vectors/protocol.ts';
@@ -23,7 +24,7 @@ const REMOVED_LOOKED_AT = 200;
 /** The largest document, on the slowest machine, with a model that others use too. */
 const INDEX_DEADLINE_MS = 6 * 60 * 60 * 1_000;
 const FORGET_DEADLINE_MS = 10 * 60 * 1_000;
-const FOLLOW_RETRY_MS = 1_000;
+const LOOK_RETRY_MS = 1_000;
 /** A reader that is lost may be another one's fault; the same twice is the document's. */
 const LOSSES_MAX = 2;
 /** Of what is found, some may be of a revision that is being replaced. */
@@ -80,7 +81,7 @@ export const ingestionActor = actor({
         }
       } catch (error) {
         if (!isFault(error)) throw error;
-        context.after('look', FOLLOW_RETRY_MS, look);
+        context.after('look', LOOK_RETRY_MS, look);
       } finally {
         isLooking = false;
       }
@@ -200,17 +201,6 @@ export const ingestionActor = actor({
       });
     };
 
-    const follow = async (): Promise<void> => {
-      while (!context.signal.aborted) {
-        try {
-          for await (const _ of context.stream(workspaces, 'workAppeared', {})) look();
-        } catch (error) {
-          if (!isFault(error)) throw error;
-        }
-        await new Promise<void>((resolve) => void context.after('follow', FOLLOW_RETRY_MS, resolve));
-      }
-    };
-
     context.exposeState(() => ({
       waiting: schedule.waitingCount,
       reading: Array.from(schedule.live(), ({ document: { document_id, filename }, stage, fraction }) => ({
@@ -220,7 +210,7 @@ export const ingestionActor = actor({
         fraction,
       })),
     }));
-    context.background(follow());
+    follow(context, workspaces, 'workAppeared', {}, { onItem: look });
 
     return {
       text({ document_id, offset, limit }) {

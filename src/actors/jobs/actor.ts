@@ -3,6 +3,7 @@
 
 import { type Fault, isFault } from '../../std/errors.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
+import { follow } from '../../supervisor/following.ts';
 import { config } from '../config/protocol.ts';
 import { execute } from './execution.ts';
 import { JOBS_UNENDED_MAX, jobFaults, jobs } from './protocol.ts';
@@ -23,8 +24,6 @@ const REFUSED_DELAY_FIRST_MS = 500;
 const REFUSED_DELAY_MAX_MS = 15_000;
 /** A turn takes seconds to minutes: to ask again sooner is seldom worth it. */
 const FULL_RETRY_AFTER_MS = 10_000;
-/** The settings are followed anew, when their owner was lost, after so long. */
-const FOLLOW_RETRY_MS = 1_000;
 
 export const jobsActor = actor({
   module: import.meta.url,
@@ -80,20 +79,6 @@ export const jobsActor = actor({
       });
     };
 
-    /** A higher limit is felt at once, by those that wait already. */
-    const followLimit = async (): Promise<void> => {
-      while (!context.signal.aborted) {
-        try {
-          for await (const keys of context.stream(config, 'changes', {})) {
-            if (keys.includes('jobs.live_max')) serve();
-          }
-        } catch (error) {
-          if (!isFault(error)) throw error;
-        }
-        await new Promise<void>((resolve) => void context.after('follow', FOLLOW_RETRY_MS, resolve));
-      }
-    };
-
     const ownJob = (jobId: string, userId: string): JobRecord | undefined => {
       const job = JOB_ID.test(jobId) ? store.find(jobId) : undefined;
       return job?.userId === userId && !isExpired(job, clock.nowMs()) ? job : undefined;
@@ -115,8 +100,17 @@ export const jobsActor = actor({
       attend(job);
     }
     for (const record of store.inStage('queued')) queue.add(waiting(record));
-    serve();
-    context.background(followLimit());
+    // A higher limit is felt at once, by those that wait already.
+    follow(
+      context,
+      config,
+      'changes',
+      {},
+      {
+        onBegun: serve,
+        onItem: (keys) => keys.includes('jobs.live_max') && serve(),
+      },
+    );
     context.every('sweep', SWEEP_INTERVAL_MS, () => context.background(sweep()));
 
     return {

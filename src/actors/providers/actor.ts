@@ -7,8 +7,8 @@
 
 import type { LookupFunction } from 'node:net';
 import { refusalOf } from '../../egress/guard.ts';
-import { isFault } from '../../std/errors.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
+import { follow } from '../../supervisor/following.ts';
 import { config, type Settings } from '../config/protocol.ts';
 import { summaryOf } from './capabilities.ts';
 import { tryEndpoint } from './endpoint-trial.ts';
@@ -23,8 +23,6 @@ import { openTransport } from './transport.ts';
 
 const HEALTH_WAIT_MS = 4_000;
 const SAMPLE_MODELS = 5;
-/** How long a config actor that was lost is given to come back. */
-const FOLLOW_AGAIN_MS = 1_000;
 
 export interface ProvidersArgs {
   /** Whether the API can be reached from outside: then registered endpoints must not lead inside. */
@@ -50,7 +48,17 @@ export const providersActor = actor({
       lists.close();
       return transport.close();
     });
-    context.background(followChanges());
+    // P4.
+    follow(
+      context,
+      config,
+      'changes',
+      {},
+      {
+        onBegun: warmLists,
+        onItem: (keys) => keys.some((key) => key.startsWith('providers.')) && warmLists(),
+      },
+    );
 
     return {
       async list() {
@@ -214,21 +222,6 @@ export const providersActor = actor({
     async function refuseInside(url: string, settings: Settings): Promise<void> {
       const refused = await refusalOf(egressOf(settings, isExposed), url, lookup);
       if (refused !== null) throw providerFaults.provider_address_refused(refused.message);
-    }
-
-    /** P4. Lives as long as the actor. */
-    async function followChanges(): Promise<void> {
-      try {
-        await warmLists();
-        for await (const keys of context.stream(config, 'changes', {})) {
-          if (keys.some((key) => key.startsWith('providers.'))) await warmLists();
-        }
-      } catch (error) {
-        if (!isFault(error)) throw error;
-      }
-      // The config actor is gone, or could not be asked: it is restarted, and asked again.
-      if (context.signal.aborted) return;
-      context.after('follow', FOLLOW_AGAIN_MS, () => context.background(followChanges()));
     }
 
     async function warmLists(): Promise<void> {

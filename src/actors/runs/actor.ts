@@ -3,8 +3,9 @@
 // acceptance.ts, starting.ts and endings.ts; what becomes of lost runs is decided in resumption.ts and settlement.ts, and done
 // by recovery.ts and resuming.ts.
 
-import { type Fault, isFault } from '../../std/errors.ts';
+import type { Fault } from '../../std/errors.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
+import { follow } from '../../supervisor/following.ts';
 import { config } from '../config/protocol.ts';
 import { providerFaults } from '../providers/protocol.ts';
 import { usageFaults } from '../usage/protocol.ts';
@@ -40,8 +41,6 @@ import { entryOf } from './view.ts';
 import '../services.ts';
 
 const EXPIRY_INTERVAL_MS = 60_000;
-/** The settings are followed anew, when their owner was lost, after so long. */
-const FOLLOW_RETRY_MS = 1_000;
 /** Nobody begins before the limits are read. */
 const LIMITS_UNKNOWN = { liveMax: 0, queueMax: 0 };
 
@@ -85,27 +84,21 @@ export const runsActor = actor({
     let isResumeAllowed = (await acceptance.readLimits())['runs.resume_on_boot'];
     const resuming = resumingOf(desk, endings, starting, () => isResumeAllowed);
     await resuming.recoverAll();
-    context.background(followSettings());
-
     /** A higher limit is felt at once, by those that wait already. */
-    async function followSettings(): Promise<void> {
-      while (!context.signal.aborted) {
-        try {
-          for await (const keys of context.stream(config, 'changes', {})) {
-            if (!keys.some((key) => key.startsWith('runs.'))) continue;
-            context.pipe(acceptance.readLimits(), (settings) => {
-              isResumeAllowed = settings['runs.resume_on_boot'];
-              startNext();
-            });
-          }
-        } catch (error) {
-          if (!isFault(error)) throw error;
-        }
-        if (context.signal.aborted) return;
-        await new Promise<void>((resolve) => context.clock.startTimer(FOLLOW_RETRY_MS, resolve));
-        await acceptance.readLimits().then(startNext, () => undefined);
-      }
-    }
+    const readLimits = async (): Promise<void> => {
+      isResumeAllowed = (await acceptance.readLimits())['runs.resume_on_boot'];
+      startNext();
+    };
+    follow(
+      context,
+      config,
+      'changes',
+      {},
+      {
+        onBegun: readLimits,
+        onItem: (keys) => keys.some((key) => key.startsWith('runs.')) && readLimits(),
+      },
+    );
 
     const enter = async (newcomer: Newcomer) => {
       const entered = await acceptance.enter(newcomer);

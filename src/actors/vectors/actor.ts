@@ -4,6 +4,7 @@
 import { isFault } from '../../std/errors.ts';
 import type { Static } from '../../std/schema.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
+import { follow } from '../../supervisor/following.ts';
 import type { Ref, RequestTo } from '../../supervisor/protocol.ts';
 import { config } from '../config/protocol.ts';
 import { embeddings } from '../embeddings/protocol.ts';
@@ -37,7 +38,6 @@ const BYTES_PER_MB = 1024 * 1024;
 const QUERY_EMBEDDING_MS = 5_000;
 /** What others filed without a vector is looked for so often. */
 const LOOK_EVERY_MS = 15_000;
-const FOLLOW_RETRY_MS = 1_000;
 /** 20,000 passages take their time on a slow disk. */
 const WRITE_DEADLINE_MS = 120_000;
 
@@ -94,17 +94,7 @@ export const vectorsActor = actor({
       }
     };
 
-    const followEngines = async (): Promise<void> => {
-      while (!context.signal.aborted) {
-        try {
-          for await (const status of context.stream(embeddings, 'engines', {})) reEmbedding.follow(status);
-        } catch (error) {
-          if (!isFault(error)) throw error;
-        }
-        await new Promise<void>((resolve) => void context.after('follow', FOLLOW_RETRY_MS, resolve));
-      }
-    };
-    context.background(followEngines());
+    follow(context, embeddings, 'engines', {}, { onItem: (status) => reEmbedding.follow(status) });
     context.every('look', LOOK_EVERY_MS, () => reEmbedding.look());
 
     /** The vector of a question; in words, why there is none. */
