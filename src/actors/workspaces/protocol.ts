@@ -322,7 +322,8 @@ export const workspaces = protocol('workspaces', {
     faults: ofDocument,
   }),
   pruneAvatars: call({
-    summary: 'Deletes the files under avatars/ that no agent profile uses.',
+    summary:
+      'Deletes the files under avatars/ that no agent profile uses; none as long as there are no profiles.',
     request: Type.Object({ user_id, workspace_id: Id }),
     reply: Type.Object({ deleted: Type.Array(Text), count: Type.Integer() }),
     faults: inWorkspace,
