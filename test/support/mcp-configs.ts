@@ -8,6 +8,25 @@ import type { ServiceClient } from './troupe.ts';
 const { TROUPE_TEST_RUN } = process.env;
 const MARK = TROUPE_TEST_RUN === undefined ? {} : { TROUPE_TEST_RUN };
 
+/** What a configuration is that says nothing. */
+export const UNSAID = {
+  transport: 'stdio',
+  command: null,
+  args: [],
+  env: {},
+  url: null,
+  headers: {},
+  timeout: 30,
+  auto_reconnect: true,
+  auto_connect: false,
+  tags: [],
+  groups: [],
+  allowed_agent_ids: null,
+  allowed_tools: null,
+  blocked_tools: [],
+  auth: null,
+};
+
 export function ownServer(flags: readonly string[] = [], more: object = {}): object {
   return { ...stdioServer(flags), env: MARK, ...more };
 }

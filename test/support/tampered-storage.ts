@@ -1,6 +1,7 @@
 // A real storage whose writes a test may fail or hold up, and whose reads it may fail.
 
 import type { Journals, Storage } from '../../src/storage/contract.ts';
+import { storageFaults } from '../../src/storage/faults.ts';
 
 /** A storage in which a test may fail or hold up what is written, and fail what is read. */
 export function tampered(before: {
@@ -55,6 +56,39 @@ export function tampered(before: {
         });
       },
     });
+}
+
+export interface FillableDisk {
+  /** As long as a test says so. */
+  isFull: boolean;
+  /** How often it was too full. */
+  refusals: number;
+  readonly storage: (storage: Storage) => Storage;
+}
+
+/** A disk that has no room for writes of tables, for appends to journals, or for rows of one table. */
+export function fillableDisk(full: 'write' | 'append' | { readonly table: string }): FillableDisk {
+  const refuse = (): void => {
+    if (!disk.isFull) return;
+    disk.refusals += 1;
+    throw storageFaults.storage_full('the disk is full');
+  };
+  const disk: FillableDisk = {
+    isFull: false,
+    refusals: 0,
+    storage: tampered({
+      write: async () => {
+        if (full === 'write') refuse();
+      },
+      append: async () => {
+        if (full === 'append') refuse();
+      },
+      put: (table) => {
+        if (typeof full === 'object' && full.table === table) refuse();
+      },
+    }),
+  };
+  return disk;
 }
 
 /** The object with some of its methods replaced. It may be of a class with private members. */

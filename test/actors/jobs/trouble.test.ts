@@ -5,11 +5,10 @@ import { JOB_LIFETIME_MS, type Job, jobs } from '../../../src/actors/jobs/protoc
 import { openJobStore } from '../../../src/actors/jobs/store.ts';
 import { openRunStore } from '../../../src/actors/runs/store.ts';
 import type { Storage } from '../../../src/storage/contract.ts';
-import { storageFaults } from '../../../src/storage/faults.ts';
 import { ManualClock } from '../../../src/supervisor/testkit/index.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openRunsSystem, type RunsSystem, USER } from '../../support/runs-system.ts';
-import { tampered } from '../../support/tampered-storage.ts';
+import { fillableDisk } from '../../support/tampered-storage.ts';
 
 const MODEL = 'lmstudio:double-1';
 const FIRST = '00000000000000f1';
@@ -41,37 +40,29 @@ async function fileJob(
   if (isRunning) await store.begin(jobId, createdAtMs + 1);
 }
 
-/** A system whose storage takes no run as long as the refusal is on, and counts those that it did not take. */
+/** A system whose disk has no room for runs as long as it is full. */
 async function openRefusing() {
   const clock = new ManualClock();
-  const refusal = { isOn: true, count: 0 };
-  const app = await openRunsSystem({
-    clock,
-    storage: tampered({
-      put(table) {
-        if (table !== 'runs' || !refusal.isOn) return;
-        refusal.count += 1;
-        throw storageFaults.storage_full('the disk is full');
-      },
-    }),
-  });
-  return { app, clock, refusal };
+  const disk = fillableDisk({ table: 'runs' });
+  disk.isFull = true;
+  const app = await openRunsSystem({ clock, storage: disk.storage });
+  return { app, clock, disk };
 }
 
 describe('a job that is refused a place', () => {
   test('waits for it, ever longer, and keeps its turn', async () => {
-    const { app, clock, refusal } = await openRefusing();
+    const { app, clock, disk } = await openRefusing();
     const first = await submit(app, 'First');
-    await eventually(() => refusal.count).toBe(1);
+    await eventually(() => disk.refusals).toBe(1);
     const second = await submit(app, 'Second');
     for (const [i, delayMs] of [500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000].entries()) {
       await clock.advance(delayMs - 1);
-      expect(refusal.count).toBe(2 * i + 1);
+      expect(disk.refusals).toBe(2 * i + 1);
       await clock.advance(1);
-      await eventually(() => refusal.count).toBe(2 * i + 3);
+      await eventually(() => disk.refusals).toBe(2 * i + 3);
       expect([await statusOf(app, first), await statusOf(app, second)]).toEqual(['queued', 'queued']);
     }
-    refusal.isOn = false;
+    disk.isFull = false;
     await clock.advance(15_000);
     await eventually(() => statusOf(app, first)).toBe('done');
     await eventually(() => statusOf(app, second)).toBe('done');
@@ -80,13 +71,13 @@ describe('a job that is refused a place', () => {
   });
 
   test('never runs when it is dismissed meanwhile', async () => {
-    const { app, clock, refusal } = await openRefusing();
+    const { app, clock, disk } = await openRefusing();
     const dismissed = await submit(app, 'Dismissed');
-    await eventually(() => refusal.count).toBe(1);
+    await eventually(() => disk.refusals).toBe(1);
     expect(await app.system.named(jobs).ask('dismiss', { job_id: dismissed, user_id: USER })).toEqual({
       deleted: true,
     });
-    refusal.isOn = false;
+    disk.isFull = false;
     const next = await submit(app, 'Next');
     await clock.advance(500);
     await eventually(() => statusOf(app, next)).toBe('done');
@@ -146,28 +137,21 @@ describe('a job of the last process', () => {
 describe('a job that has ended', () => {
   test('is saved as soon as there is room for it', async () => {
     const clock = new ManualClock();
-    let isFull = false;
-    let refusals = 0;
+    const disk = fillableDisk({ table: 'jobs' });
     const app = await openRunsSystem({
       clock,
       script: { text: 'Saved late.', fault: { kind: 'silence' } },
-      storage: tampered({
-        put(table) {
-          if (table !== 'jobs' || !isFull) return;
-          refusals += 1;
-          throw storageFaults.storage_full('the disk is full');
-        },
-      }),
+      storage: disk.storage,
     });
     const jobId = await submit(app, 'Hello');
     await eventually(() => statusOf(app, jobId)).toBe('running');
-    isFull = true;
+    disk.isFull = true;
     app.double.release();
-    await eventually(() => refusals).toBe(1);
+    await eventually(() => disk.refusals).toBe(1);
     await clock.advance(1_000);
-    await eventually(() => refusals).toBe(2);
+    await eventually(() => disk.refusals).toBe(2);
     expect(await statusOf(app, jobId)).toBe('running');
-    isFull = false;
+    disk.isFull = false;
     await clock.advance(1_000);
     await eventually(() => statusOf(app, jobId)).toBe('done');
     expect((await read(app, jobId)).response).toBe('Saved late.');

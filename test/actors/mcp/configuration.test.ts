@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { UNSAID } from '../../support/mcp-configs.ts';
 import { openTroupe } from '../../support/troupe.ts';
 
 const app = await openTroupe({ offline: true });
@@ -22,19 +23,8 @@ test('a server that is added is listed, as it was written and with all that is k
   expect(status).toBe(201);
   const server = {
     name: 'remote',
+    ...UNSAID,
     ...REMOTE,
-    command: null,
-    args: [],
-    env: {},
-    timeout: 30,
-    auto_reconnect: true,
-    auto_connect: false,
-    tags: [],
-    groups: [],
-    allowed_agent_ids: null,
-    allowed_tools: null,
-    blocked_tools: [],
-    auth: null,
     status: 'disconnected',
     error: null,
     tools: [],

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { nameError, readServerConfig } from '../../../src/actors/mcp/server-config.ts';
+import { UNSAID } from '../../support/mcp-configs.ts';
 
 const errorsOf = (given: unknown): readonly string[] => {
   const read = readServerConfig(given);
@@ -8,26 +9,7 @@ const errorsOf = (given: unknown): readonly string[] => {
 
 test('what is left out, or null, has its default, and what nobody knows is dropped', () => {
   const read = readServerConfig({ command: 'node', url: null, tools: ['echo'], status: 'connected' });
-  expect(read).toEqual({
-    ok: true,
-    config: {
-      transport: 'stdio',
-      command: 'node',
-      args: [],
-      env: {},
-      url: null,
-      headers: {},
-      timeout: 30,
-      auto_reconnect: true,
-      auto_connect: false,
-      tags: [],
-      groups: [],
-      allowed_agent_ids: null,
-      allowed_tools: null,
-      blocked_tools: [],
-      auth: null,
-    },
-  });
+  expect(read).toEqual({ ok: true, config: { ...UNSAID, command: 'node' } });
 });
 
 test('a server with an address and no transport is reached by streamable HTTP', () => {

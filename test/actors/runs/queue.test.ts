@@ -3,7 +3,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import type { DoubleRequest } from '../../support/provider-double.ts';
 import { numberingFlaws, orderOf, payloadOf, payloadsOf, textOf } from '../../support/run-events.ts';
-import { DOUBLE_MODEL, openTroupe } from '../../support/troupe.ts';
+import { type ChatOptions, DOUBLE_MODEL, openTroupe } from '../../support/troupe.ts';
 
 const app = await openTroupe();
 afterAll(() => app.close());
@@ -11,19 +11,20 @@ beforeEach(() => app.configure({ runs: { live_max: 10_000, queue_max: 10_000, on
 
 const saidLast = ({ body }: DoubleRequest): string => String(body.messages?.at(-1)?.content ?? '');
 
-/** Turns whose last message is one of these are answered when they are released; all others at once. */
-function hold(...texts: readonly string[]) {
-  const gates = new Map(texts.map((text) => [text, Promise.withResolvers<void>()]));
-  const arrived = new Map(texts.map((text) => [text, Promise.withResolvers<DoubleRequest>()]));
+/** A turn "one", whose model has been asked, and answers when it is released. All other turns are answered at once. */
+async function startHeld(options: ChatOptions = {}) {
+  const asked = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
   app.double.answer(async (request) => {
-    arrived.get(saidLast(request))?.resolve(request);
-    await gates.get(saidLast(request))?.promise;
+    if (saidLast(request) === 'one') {
+      asked.resolve();
+      await released.promise;
+    }
     return { text: `answer to ${saidLast(request)}` };
   });
-  return {
-    asked: (text: string): Promise<DoubleRequest> => arrived.get(text)?.promise as Promise<DoubleRequest>,
-    release: (text: string): void => gates.get(text)?.resolve(),
-  };
+  const turn = await app.start('one', options);
+  await asked.promise;
+  return { ...turn, release: () => released.resolve() };
 }
 
 const contents = async (conversation: string): Promise<string[]> =>
@@ -32,9 +33,7 @@ const contents = async (conversation: string): Promise<string[]> =>
 describe('a turn beyond the limit of live ones', () => {
   test('is accepted, says that it is queued, is listed as running, and begins when a place is free', async () => {
     await app.configure({ runs: { live_max: 1 } });
-    const held = hold('one');
-    const first = await app.start('one');
-    await held.asked('one');
+    const first = await startHeld();
     const second = await app.start('two');
     const queued = await second.reader.until('status');
     expect(queued).toEqual({
@@ -43,7 +42,7 @@ describe('a turn beyond the limit of live ones', () => {
       data: { phase: 'queued', label: 'Queued…', detail: 'Waits for a free place' },
     });
     expect(await app.listed(second.runId)).toMatchObject({ status: 'running' });
-    held.release('one');
+    first.release();
     const [, ...events] = await second.reader.rest();
     expect(numberingFlaws(events)).toEqual([]);
     expect(orderOf(events).slice(0, 3)).toEqual(['status(queued)', 'status(recalling)', 'status(composing)']);
@@ -54,35 +53,32 @@ describe('a turn beyond the limit of live ones', () => {
 
   test('begins as soon as the limit is raised', async () => {
     await app.configure({ runs: { live_max: 1 } });
-    const held = hold('one');
-    const first = await app.start('one');
+    const first = await startHeld();
     const second = await app.start('two');
     await second.reader.until('status');
     await app.configure({ runs: { live_max: 2 } });
     expect(textOf(await second.reader.rest())).toBe('answer to two');
-    held.release('one');
+    first.release();
     await first.reader.rest();
   });
 
   test('is refused with 503 and a Retry-After when as many wait as may; a blocking chat, too', async () => {
     await app.configure({ runs: { live_max: 1, queue_max: 1 } });
-    const held = hold('one');
-    const first = await app.start('one');
+    const first = await startHeld();
     const second = await app.start('two');
     for (const path of ['/api/agent/chat/stream', '/api/agent/chat']) {
       const refused = await app.call('POST', path, { message: 'three', model: DOUBLE_MODEL });
       expect(refused).toMatchObject({ status: 503, body: { error: 'No more runs are taken at the moment' } });
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     }
-    held.release('one');
+    first.release();
     await Promise.all([first.reader.rest(), second.reader.rest()]);
     expect(textOf((await app.turn('three')).events)).toBe('answer to three');
   });
 
   test('is cancelled before it begins: the model is not asked, the question is kept', async () => {
     await app.configure({ runs: { live_max: 1 } });
-    const held = hold('one');
-    const first = await app.start('one');
+    const first = await startHeld();
     const second = await app.start('two', { session_id: 'cancelled-in-time' });
     await second.reader.until('status');
     expect((await app.cancel(second.runId)).body).toMatchObject({ cancel_requested: true });
@@ -96,7 +92,7 @@ describe('a turn beyond the limit of live ones', () => {
     });
     expect(await contents('cancelled-in-time')).toEqual(['two']);
     const asked = app.double.requestCount;
-    held.release('one');
+    first.release();
     await first.reader.rest();
     await app.turn('three');
     expect(app.double.requestCount).toBe(asked + 1);
@@ -104,13 +100,12 @@ describe('a turn beyond the limit of live ones', () => {
 
   test('takes steers, ten of them, and folds them in', async () => {
     await app.configure({ runs: { live_max: 1 } });
-    const held = hold('one');
-    const first = await app.start('one');
+    const first = await startHeld();
     const second = await app.start('two', { session_id: 'steered-before' });
     const steers = Array.from({ length: 10 }, (_, i) => `steer ${i}`);
     for (const text of steers) expect((await app.steer(second.runId, text)).status).toBe(200);
     expect((await app.steer(second.runId, 'one too many')).status).toBe(409);
-    held.release('one');
+    first.release();
     const [, ...events] = await second.reader.rest();
     expect(numberingFlaws(events)).toEqual([]);
     expect(payloadsOf(events, 'steer').map(({ message }) => message)).toEqual(steers);
@@ -129,14 +124,12 @@ describe('a turn beyond the limit of live ones', () => {
 
   test('is a blocking chat that waits, too', async () => {
     await app.configure({ runs: { live_max: 1 } });
-    const held = hold('one');
-    const first = await app.start('one');
-    await held.asked('one');
+    const first = await startHeld();
     const chat = app.call('POST', '/api/agent/chat', { message: 'two', model: DOUBLE_MODEL });
     // Somebody who comes later, and waits visibly.
     const last = await app.start('three');
     await last.reader.until('status');
-    held.release('one');
+    first.release();
     expect(await chat).toMatchObject({ status: 200, body: { answer: 'answer to two' } });
     await Promise.all([first.reader.rest(), last.reader.rest()]);
   });
@@ -145,16 +138,14 @@ describe('a turn beyond the limit of live ones', () => {
 describe('a turn of a conversation that has one under way', () => {
   test('waits for it, knows what was said in it, and takes no place from others', async () => {
     await app.configure({ runs: { live_max: 2 } });
-    const held = hold('one');
     const session_id = 'in-order';
-    const first = await app.start('one', { session_id });
-    await held.asked('one');
+    const first = await startHeld({ session_id });
     const second = await app.start('two', { session_id });
     expect((await second.reader.until('status')).data.detail).toBe(
       'Waits for the turn before it in this conversation',
     );
     expect(textOf((await app.turn('elsewhere')).events)).toBe('answer to elsewhere');
-    held.release('one');
+    first.release();
     await second.reader.rest();
     expect(
       app.double.requests
@@ -194,13 +185,11 @@ describe('a turn of a conversation that has one under way', () => {
   });
 
   test('that is not stored waits in the same way, and knows the turn before it', async () => {
-    const held = hold('one');
     const ephemeral = { session_id: 'unstored', use_memory: false };
-    const first = await app.start('one', ephemeral);
-    await held.asked('one');
+    const first = await startHeld(ephemeral);
     const second = await app.start('two', ephemeral);
     expect(orderOf([await second.reader.until('status')])).toEqual(['status(queued)']);
-    held.release('one');
+    first.release();
     await second.reader.rest();
     expect(
       app.double.requests
@@ -212,15 +201,13 @@ describe('a turn of a conversation that has one under way', () => {
   });
 
   test('begins when the one before it is cancelled', async () => {
-    const held = hold('one');
     const session_id = 'after-a-cancel';
-    const first = await app.start('one', { session_id });
-    await held.asked('one');
+    const first = await startHeld({ session_id });
     const second = await app.start('two', { session_id });
     await app.cancel(first.runId);
     expect(textOf(await second.reader.rest())).toBe('answer to two');
     expect(await contents(session_id)).toEqual(['one', 'two', 'answer to two']);
-    held.release('one');
+    first.release();
     await first.reader.rest();
   });
 });
@@ -228,10 +215,8 @@ describe('a turn of a conversation that has one under way', () => {
 describe('with runs.on_busy at reject, a second turn of a conversation', () => {
   test('is refused with 409, streamed or blocking; other conversations and later turns are not', async () => {
     await app.configure({ runs: { on_busy: 'reject' } });
-    const held = hold('one');
     const session_id = 'rejecting';
-    const first = await app.start('one', { session_id });
-    await held.asked('one');
+    const first = await startHeld({ session_id });
     for (const path of ['/api/agent/chat/stream', '/api/agent/chat']) {
       const refused = await app.call('POST', path, { message: 'two', model: DOUBLE_MODEL, session_id });
       expect(refused).toMatchObject({
@@ -240,7 +225,7 @@ describe('with runs.on_busy at reject, a second turn of a conversation', () => {
       });
     }
     expect(textOf((await app.turn('elsewhere')).events)).toBe('answer to elsewhere');
-    held.release('one');
+    first.release();
     await first.reader.rest();
     expect(textOf((await app.turn('two', { session_id })).events)).toBe('answer to two');
   });
@@ -257,14 +242,12 @@ describe('with runs.on_busy at reject, a second turn of a conversation', () => {
 describe('with runs.on_busy at steer, a second text for a conversation', () => {
   test('is folded into the turn under way, which its sender reads from there', async () => {
     await app.configure({ runs: { on_busy: 'steer' } });
-    const held = hold('one');
     const session_id = 'steering';
-    const first = await app.start('one', { session_id });
-    await held.asked('one');
+    const first = await startHeld({ session_id });
     await first.reader.until('start');
     const second = await app.start(' two ', { session_id });
     expect(second.runId).toBe(first.runId);
-    held.release('one');
+    first.release();
     const [, ...seen] = await second.reader.rest();
     const [, ...events] = await first.reader.rest();
     expect(payloadOf(events, 'steer').message).toBe('two');
@@ -276,27 +259,23 @@ describe('with runs.on_busy at steer, a second text for a conversation', () => {
 
   test('is answered with the reply of that turn when it is a blocking chat', async () => {
     await app.configure({ runs: { on_busy: 'steer' } });
-    const held = hold('one');
     const session_id = 'steering-and-waiting';
-    const first = await app.start('one', { session_id });
-    await held.asked('one');
+    const first = await startHeld({ session_id });
     const chat = app.call('POST', '/api/agent/chat', { message: 'two', model: DOUBLE_MODEL, session_id });
     await first.reader.until('steer');
-    held.release('one');
+    first.release();
     expect(await chat).toMatchObject({ status: 200, body: { answer: 'answer to one\n\nanswer to two' } });
   });
 
   test('is folded into a turn that waits', async () => {
     await app.configure({ runs: { on_busy: 'steer', live_max: 1 } });
-    const held = hold('one');
-    const first = await app.start('one');
-    await held.asked('one');
+    const first = await startHeld();
     const session_id = 'steering-what-waits';
     const second = await app.start('two', { session_id });
     await second.reader.until('status');
     const third = await app.start('three', { session_id });
     expect(third.runId).toBe(second.runId);
-    held.release('one');
+    first.release();
     expect(orderOf((await third.reader.rest()).slice(1, 2))).toEqual(['steer']);
     expect(await contents(session_id)).toEqual(['two', 'three', 'answer to two\n\nanswer to three']);
     await first.reader.rest();
@@ -308,28 +287,24 @@ describe('with runs.on_busy at steer, a second text for a conversation', () => {
     ['no memory', { use_memory: false }],
   ])('waits behind it when it asks for %s', async (_, options) => {
     await app.configure({ runs: { on_busy: 'steer' } });
-    const held = hold('one');
     const session_id = `not-steering ${_}`;
-    const first = await app.start('one', { session_id });
-    await held.asked('one');
+    const first = await startHeld({ session_id });
     const second = await app.start('two', { session_id, ...options });
     expect(second.runId).not.toBe(first.runId);
     expect(orderOf([await second.reader.until('status')])).toEqual(['status(queued)']);
-    held.release('one');
+    first.release();
     await Promise.all([first.reader.rest(), second.reader.rest()]);
   });
 
   test('waits behind it when it takes no more', async () => {
     await app.configure({ runs: { on_busy: 'steer' } });
-    const held = hold('one');
     const session_id = 'steered-enough';
-    const first = await app.start('one', { session_id });
-    await held.asked('one');
+    const first = await startHeld({ session_id });
     for (let i = 0; i < 10; i += 1) await (await app.chat(`steer ${i}`, { session_id })).leave();
     await expect.poll(async () => (await app.steer(first.runId, 'more')).status).toBe(409);
     const last = await app.start('two', { session_id });
     expect(last.runId).not.toBe(first.runId);
-    held.release('one');
+    first.release();
     expect(textOf(await last.reader.rest())).toBe('answer to two');
     await first.reader.rest();
   });

@@ -6,24 +6,17 @@ import { PATIENCE_MS } from '../../../src/actors/runs/patience.ts';
 import { runs } from '../../../src/actors/runs/protocol.ts';
 import { openRunStore, type RunRecord } from '../../../src/actors/runs/store.ts';
 import { isFault } from '../../../src/std/errors.ts';
-import { storageFaults } from '../../../src/storage/faults.ts';
 import { ManualClock } from '../../../src/supervisor/testkit/index.ts';
 import { eventually } from '../../support/eventually.ts';
 import { numberingFlaws, orderOf, payloadOf, textOf } from '../../support/run-events.ts';
 import { openRunsSystem, USER } from '../../support/runs-system.ts';
-import { tampered } from '../../support/tampered-storage.ts';
-
-const full = (): Error => storageFaults.storage_full('the disk is full');
+import { fillableDisk, tampered } from '../../support/tampered-storage.ts';
 
 describe('a disk that is full', () => {
   test('keeps a finished run live until it can be settled; the directory goes on', async () => {
-    let isFull = false;
+    const disk = fillableDisk('write');
     const app = await openRunsSystem({
-      storage: tampered({
-        async write() {
-          if (isFull) throw full();
-        },
-      }),
+      storage: disk.storage,
       script: [
         { text: ['First', '.'], fault: { kind: 'stall', afterChunks: 1 } },
         { text: 'Second.', fault: { kind: 'silence' } },
@@ -34,12 +27,12 @@ describe('a disk that is full', () => {
     const second = await app.start({ message: 'Two', ...quiet });
     const events = app.events(first);
     await events.until('chunk');
-    isFull = true;
+    disk.isFull = true;
     app.double.release();
     await events.until('done');
     await expect(app.start({ message: 'Three' })).rejects.toMatchObject({ code: 'storage_full' });
     expect(await app.status(first)).toBe('running');
-    isFull = false;
+    disk.isFull = false;
     await events.until('close');
     expect(await app.status(first)).toBe('done');
     expect(textOf(await app.events(second).rest())).toBe('Second.');
@@ -47,30 +40,23 @@ describe('a disk that is full', () => {
 
   test('in the middle of a journal makes the run wait: it goes on where it stood, and nothing is missing', async () => {
     const clock = new ManualClock();
-    let isFull = false;
-    let refusals = 0;
+    const disk = fillableDisk('append');
     const app = await openRunsSystem({
       clock,
-      storage: tampered({
-        async append() {
-          if (!isFull) return;
-          refusals += 1;
-          throw full();
-        },
-      }),
+      storage: disk.storage,
       script: { text: ['One ', 'two ', 'three '], fault: { kind: 'stall', afterChunks: 1 } },
     });
     const runId = await app.start({ message: 'Count', session_id: 'waits' });
     const reader = app.events(runId);
     await reader.until('chunk');
-    isFull = true;
+    disk.isFull = true;
     app.double.release();
     for (let more = 1; more <= 20; more += 1) {
-      await eventually(() => refusals).toBeGreaterThanOrEqual(more);
+      await eventually(() => disk.refusals).toBeGreaterThanOrEqual(more);
       await clock.advance(1_000);
     }
     expect(await app.status(runId)).toBe('running');
-    isFull = false;
+    disk.isFull = false;
     await clock.advance(1_000);
     const events = await reader.rest();
     expect(textOf(events)).toBe('One two three ');
@@ -81,27 +67,20 @@ describe('a disk that is full', () => {
 
   test('for longer than a run may stand still ends it with that reason, and without a gap in its numbers', async () => {
     const clock = new ManualClock();
-    let isFull = false;
-    let refusals = 0;
+    const disk = fillableDisk('append');
     const app = await openRunsSystem({
       clock,
-      storage: tampered({
-        async append() {
-          if (!isFull) return;
-          refusals += 1;
-          throw full();
-        },
-      }),
+      storage: disk.storage,
       script: { text: ['One ', 'two ', 'three '], fault: { kind: 'stall', afterChunks: 1 } },
     });
     const runId = await app.start({ message: 'Count', session_id: 'cut' });
     const reader = app.events(runId);
     await reader.until('chunk');
-    isFull = true;
+    disk.isFull = true;
     app.double.release();
-    await eventually(() => refusals).toBe(1);
+    await eventually(() => disk.refusals).toBe(1);
     await clock.advance(PATIENCE_MS + 2_000);
-    isFull = false;
+    disk.isFull = false;
     await clock.advance(2_000);
     const events = await reader.rest();
     expect(numberingFlaws(events)).toEqual([]);
@@ -115,17 +94,13 @@ describe('a disk that is full', () => {
   });
 
   test('fails the admission of a run, and leaves none behind', async () => {
-    let isFull = false;
+    const disk = fillableDisk('write');
     const app = await openRunsSystem({
-      storage: tampered({
-        async write() {
-          if (isFull) throw full();
-        },
-      }),
+      storage: disk.storage,
     });
-    isFull = true;
+    disk.isFull = true;
     await expect(app.start({ message: 'Hello' })).rejects.toMatchObject({ code: 'storage_full' });
-    isFull = false;
+    disk.isFull = false;
     const status = await app.system.named(runs).ask('agent_status', {});
     expect(status).toMatchObject({ active_sessions: 0 });
   });

@@ -3,10 +3,9 @@
 import { expect, test } from 'vitest';
 import { config } from '../../../src/actors/config/protocol.ts';
 import { runs } from '../../../src/actors/runs/protocol.ts';
-import { storageFaults } from '../../../src/storage/faults.ts';
 import { numberingFlaws, orderOf, payloadsOf, textOf } from '../../support/run-events.ts';
 import { openRunsSystem, type RunsSystem, USER } from '../../support/runs-system.ts';
-import { tampered } from '../../support/tampered-storage.ts';
+import { fillableDisk, tampered } from '../../support/tampered-storage.ts';
 
 const SILENT = { text: 'Hello.', fault: { kind: 'silence' } } as const;
 
@@ -60,15 +59,8 @@ test('hundreds begin when the limit is raised, each once, each with all its even
 });
 
 test('a steer that cannot be written is refused and leaves no trace; the turn begins nevertheless', async () => {
-  let isFull = false;
-  const app = await openRunsSystem({
-    script: SILENT,
-    storage: tampered({
-      async append() {
-        if (isFull) throw storageFaults.storage_full('the disk is full');
-      },
-    }),
-  });
+  const disk = fillableDisk('append');
+  const app = await openRunsSystem({ script: SILENT, storage: disk.storage });
   await configure(app, { live_max: 1 });
   const first = await app.start({ message: 'one' });
   const second = await app.start({ message: 'two' });
@@ -77,9 +69,9 @@ test('a steer that cannot be written is refused and leaves no trace; the turn be
   const steer = (message: string) =>
     app.system.named(runs).ask('steer', { run_id: second, message, user_id: USER });
   await steer('kept');
-  isFull = true;
+  disk.isFull = true;
   await expect(steer('lost')).rejects.toMatchObject({ code: 'storage_full' });
-  isFull = false;
+  disk.isFull = false;
   await steer('kept, too');
   app.double.release();
   const events = await reader.rest();

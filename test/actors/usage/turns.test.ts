@@ -2,7 +2,6 @@
 
 import { describe, expect, test } from 'vitest';
 import { type UsageReport, usage } from '../../../src/actors/usage/protocol.ts';
-import { storageFaults } from '../../../src/storage/faults.ts';
 import { eventually } from '../../support/eventually.ts';
 import { jobWhen, submitJob } from '../../support/jobs.ts';
 import type { Reply } from '../../support/provider-double-script.ts';
@@ -10,7 +9,7 @@ import { payloadOf } from '../../support/run-events.ts';
 import { openRunsSystem } from '../../support/runs-system.ts';
 import { spawnService } from '../../support/service-process.ts';
 import { folderOfThisTest } from '../../support/storage.ts';
-import { tampered } from '../../support/tampered-storage.ts';
+import { fillableDisk, tampered } from '../../support/tampered-storage.ts';
 import { DOUBLE_MODEL, openTroupe, type ServiceClient, type TestTroupe } from '../../support/troupe.ts';
 
 const used = (prompt_tokens: number, completion_tokens: number, cost?: number) => ({
@@ -142,25 +141,18 @@ describe('a turn that is lost', () => {
   });
 
   test('between the ledger and its record is entered again, which changes nothing', async () => {
-    let refusals = 0;
-    let isRefusing = false;
+    const disk = fillableDisk({ table: 'runs' });
     const app = await openRunsSystem({
       script: { text: 'Hello.', usage: used(120, 30) },
-      storage: tampered({
-        put(table) {
-          if (table !== 'runs' || !isRefusing) return;
-          refusals += 1;
-          throw storageFaults.storage_full('the disk is full');
-        },
-      }),
+      storage: disk.storage,
     });
     const runId = await app.start({ message: 'Hello' });
-    isRefusing = true;
-    await eventually(() => refusals).toBeGreaterThan(1);
+    disk.isFull = true;
+    await eventually(() => disk.refusals).toBeGreaterThan(1);
     expect(await app.status(runId)).toBe('running');
     const report = await app.system.named(usage).ask('report', {});
     expect(report.totals).toMatchObject({ turns: 1, tokens_total: 150 });
-    isRefusing = false;
+    disk.isFull = false;
     await eventually(() => app.status(runId)).toBe('done');
     expect(await app.system.named(usage).ask('report', {})).toEqual(report);
   });
