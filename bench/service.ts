@@ -24,6 +24,8 @@ export interface BenchService {
 }
 
 const CLOCK_TICKS_PER_SECOND = 100;
+/** As `npm start` sets it. */
+const ALLOCATOR = { MALLOC_ARENA_MAX: '2' };
 
 /**
  * `nodeOptions`, as `--cpu-prof`, are for whoever looks for the reason of a figure. `folder` is what the service starts on,
@@ -38,7 +40,14 @@ export async function startService(
   const child = fork(new URL('./service-process.ts', import.meta.url), {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     execArgv: [...nodeOptions],
-    env: { ...process.env, SVC_PORT: '0', SVC_DATA_DIR: dataDir, SVC_LOG_LEVEL: 'error', ...environment },
+    env: {
+      ...ALLOCATOR,
+      ...process.env,
+      SVC_PORT: '0',
+      SVC_DATA_DIR: dataDir,
+      SVC_LOG_LEVEL: 'error',
+      ...environment,
+    },
   });
   const url = new URL(await readyUrl(child));
   return {
