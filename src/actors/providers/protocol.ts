@@ -145,6 +145,9 @@ export interface MediaSource {
   readonly sha256: string;
 }
 
+/** What becomes of the media that messages name, by document: they are sent, or a text stands in their place. */
+export type MediaSources = Readonly<Record<string, MediaSource | string>>;
+
 export type ModelMessage =
   | { readonly role: 'system'; readonly content: string }
   | { readonly role: 'user'; readonly content: string; readonly media?: readonly MediaRef[] }
@@ -178,8 +181,8 @@ export interface CompletionRequest extends Sampling {
   readonly connection: Connection;
   readonly modelId: string;
   readonly messages: readonly ModelMessage[];
-  /** What becomes of the media that the messages name, by document: they are sent, or a text stands in their place. */
-  readonly media?: Readonly<Record<string, MediaSource | string>>;
+  /** Of the media that the messages name. */
+  readonly media?: MediaSources;
   readonly tools: readonly {
     readonly name: string;
     readonly description: string;

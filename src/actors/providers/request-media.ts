@@ -10,7 +10,13 @@ import { present } from '../../std/assert.ts';
 import { isFault } from '../../std/errors.ts';
 import type { RandomSource } from '../../std/ids.ts';
 import type { Blobs } from '../../storage/contract.ts';
-import { type CompletionRequest, type MediaRef, type MediaSource, providerFaults } from './protocol.ts';
+import {
+  type CompletionRequest,
+  type MediaRef,
+  type MediaSource,
+  type MediaSources,
+  providerFaults,
+} from './protocol.ts';
 
 /** A JSON text on its way out. */
 export interface SentBody {
@@ -52,7 +58,7 @@ interface Filling {
 
 /** Those of a request, as far as they are there. */
 export async function findMedia(
-  media: NonNullable<CompletionRequest['media']>,
+  media: MediaSources,
   blobs: Blobs,
   random: RandomSource,
 ): Promise<RequestMedia> {

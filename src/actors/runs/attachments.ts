@@ -14,7 +14,11 @@ export interface Attachments {
 /** What a model reads of a recording: some forty minutes of speech, which is what tokens.ts counts for one. */
 const TRANSCRIPT_SHOWN_CHARS = 32_000;
 
+/** One for all messages without any, which are nearly all. */
+const NONE: Attachments = { images: [], audio: [] };
+
 export function attachmentsOf({ images, audio }: Pick<ChatRequest, 'images' | 'audio'>): Attachments {
+  if (!images?.length && !audio?.length) return NONE;
   return { images: (images ?? []).map(kept), audio: (audio ?? []).map(kept) };
 }
 
@@ -30,10 +34,10 @@ export function attachmentsOfRow(metadata: Readonly<Record<string, unknown>> | u
 /** As the row of the message keeps them, with what was found out about recordings meanwhile. */
 export function attachmentMetadata(
   { images, audio }: Attachments,
-  transcripts: ReadonlyMap<string, string>,
+  transcripts: Readonly<Record<string, string>>,
 ): Readonly<Record<string, readonly AttachedMedium[]>> {
   const heard = audio.map((medium) => {
-    const transcript = transcripts.get(medium.doc_id);
+    const transcript = Object.hasOwn(transcripts, medium.doc_id) ? transcripts[medium.doc_id] : undefined;
     return transcript === undefined ? medium : { ...medium, transcript };
   });
   return {

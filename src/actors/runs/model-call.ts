@@ -137,7 +137,7 @@ class CallInProgress {
   ) {
     const { route, sampling } = turn;
     this.#turn = turn;
-    this.#inputEstimate = estimateMessagesTokens(said.messages);
+    this.#inputEstimate = estimateMessagesTokens(said.messages, said.media);
     this.#request = {
       connection: route.connection,
       modelId: route.modelId,

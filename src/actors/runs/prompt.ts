@@ -4,7 +4,7 @@
 
 import type { Checkpoint, ConversationState, Message } from '../conversations/protocol.ts';
 import { STATE_SLOTS } from '../conversations/protocol.ts';
-import type { ModelMessage } from '../providers/protocol.ts';
+import type { MediaSources, ModelMessage } from '../providers/protocol.ts';
 import { attachmentsOfRow, earlierMessage } from './attachments.ts';
 import { type Project, projectBlocks } from './project.ts';
 import { fitBlocks, type PromptBlock } from './prompt-blocks.ts';
@@ -44,6 +44,8 @@ export interface PromptParts {
   readonly olderCount: number;
   /** The new message. */
   readonly user: ModelMessage;
+  /** Of its media. */
+  readonly media?: MediaSources | undefined;
   readonly contextWindow: number;
   readonly outputTokens: number;
   readonly toolTokens: number;
@@ -58,7 +60,9 @@ export interface Prompt {
 export function composePrompt(parts: PromptParts): Prompt {
   const { user } = parts;
   const room =
-    inputBudget(parts.contextWindow, parts.outputTokens) - estimateMessageTokens(user) - parts.toolTokens;
+    inputBudget(parts.contextWindow, parts.outputTokens) -
+    estimateMessageTokens(user, parts.media) -
+    parts.toolTokens;
   const { anchors, state } = workingMemoryBlocks(parts.workingMemory);
   const project = parts.project === null ? [] : projectBlocks(parts.project);
   const head = fitBlocks([BASE_BLOCK, ...anchors, ...project, ...state], room).map(
@@ -77,7 +81,11 @@ export function composePrompt(parts: PromptParts): Prompt {
           },
         ];
   const messages = [...head, ...notice, ...kept, user];
-  return { messages, inputTokens: estimateMessagesTokens(messages) + parts.toolTokens, droppedCount };
+  return {
+    messages,
+    inputTokens: estimateMessagesTokens(messages, parts.media) + parts.toolTokens,
+    droppedCount,
+  };
 }
 
 /** Tokens that the answer may take: the model's limit, as far as the window has room for it. */

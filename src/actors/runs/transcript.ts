@@ -14,6 +14,9 @@ const TOOL_RESULT_STORED_CHARS_MAX = 2_000;
 /** Two rows each. Ninety rounds of ten calls: whoever reads a transcript has stopped long before. */
 const TOOL_CALLS_KEPT_MAX = 900;
 
+/** One for all turns without recordings. */
+const NOTHING_HEARD: readonly (readonly [string, string])[] = [];
+
 export interface ToolCallMade {
   readonly tool: string;
   readonly toolCallId: string;
@@ -37,13 +40,14 @@ export interface TranscriptGain {
 export class Transcript {
   readonly #user: NewRow;
   readonly #attachments: Attachments;
-  readonly #heard = new Map<string, string>();
   readonly #toolRows: NewRow[] = [];
   readonly #steerRows: NewRow[] = [];
   /** What the model wrote, one text for each of its calls that wrote something. */
   readonly #texts: string[] = [];
   readonly #toolNames: string[] = [];
   #goesOn = false;
+  /** What recordings were found to say, by document. */
+  #heard: readonly (readonly [documentId: string, text: string])[] = NOTHING_HEARD;
   /** What `takeGain` has taken so far. */
   #taken = { toolRows: 0, steerRows: 0, toolNames: 0, texts: 0, heard: 0 };
 
@@ -71,13 +75,14 @@ export class Transcript {
 
   /** What is said in a recording of the message. */
   heard(documentId: string, text: string): void {
-    this.#heard.set(documentId, text);
+    this.#heard = [...this.#heard, [documentId, text]];
   }
 
   /** Found out in this turn, or known before; undefined for neither. */
   transcriptOf(documentId: string): string | undefined {
     const sent = this.#attachments.audio.find(({ doc_id }) => doc_id === documentId);
-    return this.#heard.get(documentId) ?? (sent?.transcript || undefined);
+    const found = this.#heard.find(([id]) => id === documentId);
+    return found?.[1] ?? (sent?.transcript || undefined);
   }
 
   wrote(text: string): void {
@@ -129,14 +134,14 @@ export class Transcript {
   /** What came since the last call. */
   takeGain(): TranscriptGain {
     const { toolRows, steerRows, toolNames, texts, heard } = this.#taken;
-    const fresh = [...this.#heard].slice(heard);
+    const fresh = this.#heard.slice(heard);
     this.#taken = {
       toolRows: this.#toolRows.length,
       steerRows: this.#steerRows.length,
       toolNames: this.#toolNames.length,
       // The last text may go on: it is taken once more.
       texts: Math.max(0, this.#texts.length - 1),
-      heard: this.#heard.size,
+      heard: this.#heard.length,
     };
     return {
       toolRows: this.#toolRows.slice(toolRows),
@@ -155,7 +160,7 @@ export class Transcript {
     this.#toolNames.push(...gain.toolNames);
     this.#texts.splice(gain.textsFrom, Number.POSITIVE_INFINITY, ...gain.texts);
     this.#goesOn = gain.goesOn;
-    for (const [documentId, text] of Object.entries(gain.heard ?? {})) this.#heard.set(documentId, text);
+    if (gain.heard !== undefined) this.#heard = [...this.#heard, ...Object.entries(gain.heard)];
     this.takeGain();
   }
 
@@ -167,7 +172,7 @@ export class Transcript {
   }
 
   #userRow(): NewRow {
-    const metadata = attachmentMetadata(this.#attachments, this.#heard);
+    const metadata = attachmentMetadata(this.#attachments, Object.fromEntries(this.#heard));
     return Object.keys(metadata).length === 0 ? this.#user : { ...this.#user, metadata };
   }
 

@@ -7,12 +7,7 @@
 
 import { isFault } from '../../std/errors.ts';
 import type { Settings } from '../config/protocol.ts';
-import {
-  type CompletionRequest,
-  type MediaRef,
-  type ModelMessage,
-  providers,
-} from '../providers/protocol.ts';
+import { type MediaRef, type MediaSources, type ModelMessage, providers } from '../providers/protocol.ts';
 import { type Document, workspaces } from '../workspaces/protocol.ts';
 import { attachmentsOf, transcriptText } from './attachments.ts';
 import { type MediaLimits, type MediumFate, planMedia } from './media-plan.ts';
@@ -27,22 +22,33 @@ const TRANSCRIBED_BYTES_MAX = 25 * 1024 * 1024;
 /** The call has a deadline of its own; this one only guards the wire. */
 const TRANSCRIPTION_DEADLINE_MS = 150_000;
 
+/** What a turn with media knows of them. */
+class Findings {
+  /** What came with its message. */
+  readonly own: ReadonlySet<string>;
+  /** Media do not change; that one was deleted meanwhile is seen when it is opened. */
+  readonly documents = new Map<string, Document | null>();
+  /** Why there is no transcript. */
+  readonly untranscribed = new Map<string, string>();
+  /** Statuses, each of which is said once. */
+  readonly said = new Set<string>();
+
+  constructor(request: ChatRequest) {
+    const { images, audio } = attachmentsOf(request);
+    this.own = new Set([...images, ...audio].map(({ doc_id }) => doc_id));
+  }
+}
+
 export class TurnMedia {
-  readonly #own: ReadonlySet<string>;
   readonly #limits: MediaLimits;
   readonly #transcriptionModel: string;
-  /** Documents do not change; what becomes of one meanwhile is seen when it is opened. */
-  readonly #documents = new Map<string, Document | null>();
-  /** Why there is no transcript. */
-  readonly #untranscribed = new Map<string, string>();
-  readonly #said = new Set<string>();
+  /** Most turns have none. */
+  #findings: Findings | null = null;
   /** The model that was sent media last, and the one that refused them. */
   #sentTo: string | null = null;
   #refusedBy: string | null = null;
 
-  constructor(request: ChatRequest, settings: Settings) {
-    const { images, audio } = attachmentsOf(request);
-    this.#own = new Set([...images, ...audio].map(({ doc_id }) => doc_id));
+  constructor(settings: Settings) {
     this.#transcriptionModel = transcriptionModelOf(settings);
     this.#limits = {
       isVisionOn: settings['vision.enabled'],
@@ -54,20 +60,25 @@ export class TurnMedia {
   }
 
   /** What becomes of the media of these messages when the turn's model is asked now; undefined where there are none. @throws TurnStopped */
-  async sourcesFor(turn: RoutedTurn, messages: readonly ModelMessage[]): Promise<CompletionRequest['media']> {
+  async sourcesFor(turn: RoutedTurn, messages: readonly ModelMessage[]): Promise<MediaSources | undefined> {
     const refs = messages.flatMap((message) => (message.role === 'user' ? (message.media ?? []) : []));
     this.#sentTo = null;
     if (refs.length === 0) return undefined;
-    await this.#find(turn, refs);
+    this.#findings ??= new Findings(turn.order.request);
+    const { documents } = this.#findings;
+    await find(turn, refs, documents);
     const { route } = turn;
     const isRefused = this.#refusedBy === route.reference;
-    const fates = planMedia({ refs, documents: this.#documents, route, limits: this.#limits, isRefused });
-    const sources = new Map<string, NonNullable<CompletionRequest['media']>[string]>();
+    const fates = planMedia({ refs, documents, route, limits: this.#limits, isRefused });
+    const sources = new Map<string, MediaSources[string]>();
     for (const ref of refs) {
       const fate = fates.get(ref.document_id);
       if (fate === undefined || sources.has(ref.document_id)) continue;
       if (fate.kind === 'sent') this.#sentTo = route.reference;
-      sources.set(ref.document_id, fate.kind === 'sent' ? fate.source : await this.#textFor(turn, ref, fate));
+      sources.set(
+        ref.document_id,
+        fate.kind === 'sent' ? fate.source : await this.#textFor(turn, this.#findings, ref, fate),
+      );
     }
     return Object.fromEntries(sources);
   }
@@ -79,44 +90,35 @@ export class TurnMedia {
     return true;
   }
 
-  async #find({ context, order, signal }: RoutedTurn, refs: readonly MediaRef[]): Promise<void> {
-    const unknown = refs.filter(({ document_id }) => !this.#documents.has(document_id));
-    if (unknown.length === 0) return;
-    const question = { user_id: order.user_id, documents: unknown };
-    const { documents } = await context.ask(workspaces, 'findDocuments', question, { signal });
-    for (const [at, { document_id }] of unknown.entries()) {
-      this.#documents.set(document_id, documents[at] ?? null);
-    }
-  }
-
   /** D1. */
   async #textFor(
     turn: RoutedTurn,
+    findings: Findings,
     { kind, document_id: id }: MediaRef,
     fate: Exclude<MediumFate, { readonly kind: 'sent' }>,
   ): Promise<string> {
-    const isOwn = this.#own.has(id);
+    const isOwn = findings.own.has(id);
     if (kind === 'image') {
       if (isOwn) {
         const label = `An image is not shown to the model: ${fate.why}`;
-        this.#sayOnce(turn, { phase: 'vision_unsupported', label, detail: id });
+        sayOnce(turn, findings, { phase: 'vision_unsupported', label, detail: id });
       }
       return `[The image ${id} is not shown: ${fate.why}.]`;
     }
     const known = turn.transcript.transcriptOf(id);
     const isNew = fate.kind === 'unheard' && isOwn && known === undefined;
-    const transcript = isNew ? await this.#transcribed(turn, id, fate) : known;
+    const transcript = isNew ? await this.#transcribed(turn, findings, id, fate) : known;
     if (fate.kind === 'unheard' && transcript !== undefined) {
       const label = `The model reads the transcript of a recording: ${fate.why}`;
       if (isNew)
-        this.#said.add(label); // That it is transcribed has been said.
-      else this.#sayOnce(turn, { phase: 'audio_fallback', label, detail: id });
+        findings.said.add(label); // That it is transcribed has been said.
+      else sayOnce(turn, findings, { phase: 'audio_fallback', label, detail: id });
       return transcriptText(id, transcript);
     }
-    const why = this.#untranscribed.get(id) ?? fate.why;
+    const why = findings.untranscribed.get(id) ?? fate.why;
     if (isOwn) {
       const label = `A recording is left out: ${why}`;
-      this.#sayOnce(turn, { phase: 'audio_fallback', label, detail: id });
+      sayOnce(turn, findings, { phase: 'audio_fallback', label, detail: id });
     }
     return `[The recording ${id} is not heard: ${why}.]`;
   }
@@ -124,12 +126,13 @@ export class TurnMedia {
   /** D2. Undefined when it could not be. */
   async #transcribed(
     turn: RoutedTurn,
+    { untranscribed }: Findings,
     id: string,
     { source, sizeBytes, why }: Extract<MediumFate, { readonly kind: 'unheard' }>,
   ): Promise<string | undefined> {
-    if (this.#untranscribed.has(id)) return undefined;
+    if (untranscribed.has(id)) return undefined;
     if (sizeBytes > TRANSCRIBED_BYTES_MAX) {
-      this.#untranscribed.set(id, `${why}, and it is too large to be transcribed`);
+      untranscribed.set(id, `${why}, and it is too large to be transcribed`);
       return undefined;
     }
     const { context, say, signal, usage, completions, transcript } = turn;
@@ -147,23 +150,37 @@ export class TurnMedia {
     } catch (error) {
       if (signal.aborted) throw new TurnStopped();
       if (!isFault(error) || error.code === 'budget_exceeded') throw error;
-      this.#untranscribed.set(id, `${why}, and it could not be transcribed: ${error.message}`);
+      untranscribed.set(id, `${why}, and it could not be transcribed: ${error.message}`);
       return undefined;
     }
   }
+}
 
-  #sayOnce(
-    { say }: RoutedTurn,
-    status: {
-      readonly phase: 'vision_unsupported' | 'audio_fallback';
-      readonly label: string;
-      readonly detail: string;
-    },
-  ): void {
-    if (this.#said.has(status.label)) return;
-    this.#said.add(status.label);
-    say('status', status);
-  }
+/** Asks for those that are not known yet. */
+async function find(
+  { context, order, signal }: RoutedTurn,
+  refs: readonly MediaRef[],
+  known: Map<string, Document | null>,
+): Promise<void> {
+  const unknown = refs.filter(({ document_id }) => !known.has(document_id));
+  if (unknown.length === 0) return;
+  const question = { user_id: order.user_id, documents: unknown };
+  const { documents } = await context.ask(workspaces, 'findDocuments', question, { signal });
+  for (const [at, { document_id }] of unknown.entries()) known.set(document_id, documents[at] ?? null);
+}
+
+function sayOnce(
+  { say }: RoutedTurn,
+  { said }: Findings,
+  status: {
+    readonly phase: 'vision_unsupported' | 'audio_fallback';
+    readonly label: string;
+    readonly detail: string;
+  },
+): void {
+  if (said.has(status.label)) return;
+  said.add(status.label);
+  say('status', status);
 }
 
 /** The provider is known: a name without one, or with its own, is a model of it. */

@@ -106,10 +106,10 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
       presencePenalty: settings['llm_settings.presence_penalty'],
     },
     budget: new TurnBudget(settings),
-    media: new TurnMedia(request, settings),
+    media: new TurnMedia(settings),
   };
   // What the model will not see or hear is said before all else, and what is to be transcribed is.
-  await turn.media.sourcesFor(turn, [messageWith('', attachments)]);
+  const media = await turn.media.sourcesFor(turn, [messageWith('', attachments)]);
   say('status', { phase: 'recalling', label: 'Recalling…' });
   const caller: ToolCaller = {
     run_id: order.run_id,
@@ -121,7 +121,7 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
     sees: route.supportsVision,
   };
   const [history, offered, userText] = await Promise.all([
-    loadHistory(scope, settings),
+    loadHistory(turn, settings),
     route.supportsTools ? scope.offeredTools.list(context, caller, signal) : NO_TOOLS,
     inlineMessage(scope),
   ]);
@@ -132,6 +132,7 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
     ...history,
     project,
     user: messageWith(userText, attachments),
+    media,
     contextWindow: route.contextWindow,
     outputTokens: route.maxOutputTokens ?? OUTPUT_TOKENS_DEFAULT,
     toolTokens: turnTools.tokens,
@@ -214,8 +215,8 @@ interface LoadedHistory {
   readonly olderCount: number;
 }
 
-async function loadHistory(scope: TurnScope, settings: Settings): Promise<LoadedHistory> {
-  const { context, order, signal } = scope;
+async function loadHistory(scope: RoutedTurn, settings: Settings): Promise<LoadedHistory> {
+  const { context, order, signal, route } = scope;
   const conversation_id = order.session_id;
   if (!isDurable(scope)) {
     return { history: historyOfTurns(order.earlier), workingMemory: NO_WORKING_MEMORY, olderCount: 0 };
@@ -234,9 +235,10 @@ async function loadHistory(scope: TurnScope, settings: Settings): Promise<Loaded
     context.ask(conversations, 'scratchpad', { conversation_id, replace: false }, { signal }),
     context.ask(conversations, 'state', { conversation_id }, { signal }),
   ]);
+  const takesMedia = route.supportsVision || route.audioTypes.length > 0;
   const usesState = settings['context.conversation_state_enabled'];
   return {
-    history: historyOfRows(rows, settings['vision.refeed_recent_turns']),
+    history: historyOfRows(rows, takesMedia ? settings['vision.refeed_recent_turns'] : 0),
     workingMemory: { checkpoints, scratchpad: text, state: usesState ? state : null },
     olderCount,
   };

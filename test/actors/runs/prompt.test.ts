@@ -34,6 +34,22 @@ const turn = (tokens: number, index = 0): ModelMessage => ({
 });
 
 describe('a prompt', () => {
+  test('has room for images that are sent, and for the lines in place of others', () => {
+    const refs = Array.from({ length: 20 }, (_, at) => ({
+      kind: 'image' as const,
+      workspace_id: 'ws_home',
+      document_id: `doc_${at}`,
+    }));
+    const user = { role: 'user', content: 'Where?', media: refs } as const;
+    const history = Array.from({ length: 10 }, (_, index) => turn(100, index));
+    const told = Object.fromEntries(refs.map(({ document_id }) => [document_id, '[not shown]']));
+    const withLines = compose({ history, user, media: told });
+    const withImages = compose({ history, user });
+    expect([withLines.droppedCount, withImages.droppedCount]).toEqual([0, 6]);
+    expect(withImages.inputTokens - withLines.inputTokens).toBeGreaterThan(20 * 1_000);
+    expect(withImages.messages[0]?.role).toBe('system');
+  });
+
   test('begins with the house rules and ends with the new message', () => {
     const { messages, droppedCount } = compose({ history: [turn(1), turn(1, 1)] });
     expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
@@ -121,6 +137,31 @@ describe('the history of a conversation', () => {
       { role: 'user', content: 'Where?' },
       { role: 'assistant', content: 'Lisbon.' },
     ]);
+  });
+
+  test('names what came with a message, and has it again in the last turns', () => {
+    const image = { workspace_id: 'ws_home', doc_id: 'doc_1', media_type: 'image/png' };
+    const audio = { workspace_id: 'ws_home', doc_id: 'doc_2', transcript: 'Hello.' };
+    const shown = (metadata: NonNullable<Message['metadata']>) => ({ ...row('user', 'Look'), metadata });
+    const rows = [
+      shown({ images: [image] }),
+      shown({ images: [image], audio: [audio] }),
+      shown({ steered: true }),
+      shown({ images: [{ ...image, doc_id: 7 }, null, 'doc_3'], audio: 'none' }),
+    ];
+    const named = 'Look\n[Attached image: document_id doc_1, workspace_id ws_home, image/png]';
+    const media = [{ kind: 'image', workspace_id: 'ws_home', document_id: 'doc_1' }];
+    expect(historyOfRows(rows, 2)).toEqual([
+      { role: 'user', content: named },
+      {
+        role: 'user',
+        content: `${named}\n[Attached recording: document_id doc_2, workspace_id ws_home]\n[Transcript of the recording doc_2]\nHello.`,
+        media,
+      },
+      { role: 'user', content: 'Look' },
+      { role: 'user', content: 'Look' },
+    ]);
+    expect(historyOfRows(rows, 0).flatMap((message) => ('media' in message ? [message] : []))).toEqual([]);
   });
 
   test('of a session without memory is free of thoughts, whatever the user wrote', () => {
