@@ -30,7 +30,7 @@ const WAITING_LENGTH_MAX = 64 * 1024 * 1024;
 /** R3. Less than a millisecond of hashing. */
 const TAKEN_TEXTS_MAX = 128;
 const TAKEN_LENGTH_MAX = 256 * 1024;
-const ORDER_ID_DIGITS = 16;
+const ID_DIGITS = 16;
 /** To open a large model takes a while, and its digest reads all of it. */
 const INSPECT_DEADLINE_MS = 120_000;
 
@@ -55,6 +55,9 @@ export class Dispatcher {
   };
   readonly #pace = new Pace();
   readonly cache: VectorCache;
+  /** Of the ids of all orders of this life. */
+  readonly #idStart: string;
+  #orders = 0;
   /** By key: what waits and what is worked on. */
   readonly #open: Readonly<Record<Priority, Map<string, Work>>> = { interactive: new Map(), bulk: new Map() };
 
@@ -68,6 +71,7 @@ export class Dispatcher {
     this.#context = context;
     this.#onEngine = onEngine;
     this.#threads = new Threads(context, behaviour, limits, () => this.#pump());
+    this.#idStart = context.random.hex(ID_DIGITS);
     this.cache = new VectorCache(cacheBytesMax);
   }
 
@@ -124,7 +128,7 @@ export class Dispatcher {
         const key = sha256Hex(keyStart + text);
         const cached = this.cache.get(key);
         if (cached !== undefined) asking.done(index, cached);
-        else this.#wait(asking, index, { key, text, engine, kind, priority });
+        else this.#wait({ asking, index }, key, text, engine, kind, priority);
       }
       this.#pump();
       if (index < texts.length) this.#context.pipe(new Promise<void>(afterTurn), () => take(index));
@@ -144,20 +148,23 @@ export class Dispatcher {
 
   /** R2. */
   #wait(
-    asking: Asking,
-    index: number,
-    asked: Pick<Work, 'key' | 'text' | 'engine' | 'kind' | 'priority'>,
+    wanted: Wanted,
+    key: string,
+    text: string,
+    engine: EngineRecord,
+    kind: TextKind,
+    priority: Priority,
   ): void {
-    const open = this.#open[asked.priority];
-    let work = open.get(asked.key);
+    const open = this.#open[priority];
+    let work = open.get(key);
     if (work === undefined) {
       const sinceMs = this.#context.clock.monotonicMs();
-      work = { ...asked, sinceMs, wanted: [], batch: null, isSuspect: false };
-      open.set(work.key, work);
-      this.#queues[work.priority].add(work);
-    }
-    work.wanted.push({ asking, index });
-    asking.waitsFor(work);
+      // For each of many texts: as small as it can be.
+      work = { key, text, engine, kind, priority, sinceMs, wanted: [wanted], batch: null, isSuspect: false };
+      open.set(key, work);
+      this.#queues[priority].add(work);
+    } else work.wanted.push(wanted);
+    wanted.asking.waitsFor(work);
   }
 
   #unwait(asking: Asking, work: Work): void {
@@ -217,8 +224,9 @@ export class Dispatcher {
     const batch: Batch = { works, awaited: works.length, abort: new AbortController() };
     for (const work of works) work.batch = batch;
     this.#threads.begin(thread, priority, isExclusive);
+    this.#orders += 1;
     const order = {
-      id: this.#context.random.hex(ORDER_ID_DIGITS),
+      id: `${this.#idStart}.${this.#orders}`,
       source: engine.source,
       digest: engine.digest,
       texts: works.map(({ text }) => text),

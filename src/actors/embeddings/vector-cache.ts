@@ -37,7 +37,7 @@ export class VectorCache {
   }
 
   put(key: string, entry: CachedVector): void {
-    if (this.#entries.has(key)) return;
+    if (sizeOf(entry) > this.#bytesMax || this.#entries.has(key)) return;
     this.#entries.set(key, entry);
     this.#bytes += sizeOf(entry);
     this.#shrink();
