@@ -29,11 +29,8 @@ export function follow<P extends Protocol, Name extends StreamsOf<P>>(
   const takeAll = async (): Promise<void> => {
     const items = context.stream(protocol, name, message);
     try {
-      const first = items.next();
-      // Looked at below, unless what comes before fails.
-      first.catch(() => undefined);
       await onBegun?.();
-      for (let next = await first; next.done !== true; next = await items.next()) await onItem(next.value);
+      for await (const item of items) await onItem(item);
     } catch (error) {
       if (!isFault(error)) throw error; // W1
     } finally {
