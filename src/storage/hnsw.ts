@@ -12,7 +12,7 @@ import { errorText } from '../std/errors.ts';
 import type { Near } from './nearest.ts';
 import type { VectorRoom } from './vector-room.ts';
 
-/** Links of each vector, and how widely they are looked for: 0.986 of the nearest ten are found at 100,000 × 384. */
+/** Links of each vector, and how widely they are looked for (ADR 20, Given up). */
 const LINKS = 16;
 const CONSTRUCTION_WIDTH = 200;
 const SEED = 100;

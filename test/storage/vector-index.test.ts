@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Storage, VectorIndex, VectorIndexOptions } from '../../src/storage/contract.ts';
@@ -145,6 +145,32 @@ test('an engine that is given up leaves no vector, no snapshot and no mark on it
   expect(passages.isEmbedded('p1', FILED_ENGINE)).toBe(false);
   expect(passages.count()).toBe(60);
   if (hasGraphs) expect(readdirSync(join(directory, 'vectors'))).toEqual([]);
+});
+
+test('a store that is brought back from a backup does not take a younger graph for its own', async () => {
+  const opened = await storageOfThisTest();
+  const options = { graphVectorsMin: 20, prefersGraph: true, snapshotChangesMin: 20 };
+  const fileAndKeep = async (storage: Storage, from: number, to: number) => {
+    await file(storage, from, to);
+    const index = open(storage, options);
+    await settle(index);
+    await index.close();
+    await storage.close();
+  };
+  await fileAndKeep(opened.storage, 0, 60);
+  const [store, backup] = [join(opened.directory, 'store'), join(opened.directory, 'backup')];
+  cpSync(store, backup, { recursive: true });
+  await fileAndKeep(await opened.reopen(), 60, 200);
+  rmSync(store, { recursive: true });
+  cpSync(backup, store, { recursive: true });
+
+  const index = open(await opened.reopen(), options);
+  await index.work();
+  expect(index.statistics()).toMatchObject({ vectors: 60, inGraph: 0 });
+  await settle(index);
+  expect(index.statistics()).toMatchObject({ vectors: 60, inGraph: hasGraphs ? 60 : 0 });
+  expect(found(index, 100, 10)).toEqual(nearest(60, 100, 10));
+  await index.close();
 });
 
 test('on a machine without the library everything is compared, and found', async () => {
