@@ -143,7 +143,7 @@ export class TurnMedia {
       const request = { connection, modelId: this.#transcriptionModel, audio: source };
       const options = { signal, deadlineMs: TRANSCRIPTION_DEADLINE_MS };
       const { text, costUsd } = await completions.ask('transcribe', request, options);
-      usage.spent(costUsd);
+      usage.spent(this.#transcriptionModel, costUsd);
       const kept = text.trim().slice(0, TRANSCRIPT_CHARS_MAX).toWellFormed();
       transcript.heard(id, kept);
       return kept;

@@ -43,8 +43,9 @@ export class UsageTotals {
     this.contextTokens = usage.inputTokens + usage.outputTokens;
   }
 
-  /** What the turn cost beside its model calls; nothing where nobody says. */
-  spent(usd: number | null): void {
+  /** What another model cost that worked for the turn; nothing is added where nobody says. */
+  spent(model: string, usd: number | null): void {
+    this.model ??= model;
     if (usd !== null) this.costUsd = (this.costUsd ?? 0) + usd;
   }
 }

@@ -5,6 +5,7 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { openProject } from '../../support/documents.ts';
+import { eventually } from '../../support/eventually.ts';
 import type { DoubleRequest } from '../../support/provider-double.ts';
 import { orderOf, payloadsOf } from '../../support/run-events.ts';
 import { openTroupe, type Turn } from '../../support/troupe.ts';
@@ -274,6 +275,24 @@ describe('a recording', () => {
     const [earlier = [], now = []] = userParts(lastRequest());
     for (const parts of [earlier, now]) expect(textOf(parts)).toContain('Sleep well.');
     expect(transcriptions()).toHaveLength(1);
+  });
+
+  test('that was transcribed is paid for, also when the turn fails then', TIMEOUT, async () => {
+    const audio = await sent(speech('OggS'));
+    const spent = async (): Promise<number> =>
+      (await app.call('GET', '/api/metrics/usage')).body.totals.cost_total;
+    const before = await spent();
+    app.double.answer((request) =>
+      request.path.endsWith('/transcriptions')
+        ? { transcript: 'Hm.' }
+        : { fault: { kind: 'status', status: 400, message: 'no' } },
+    );
+    const turn = await app.turn('What?', { model: READS, audio: [audio] });
+    expect(orderOf(turn.events).slice(-2)).toEqual(['error', 'close']);
+    await eventually(async () => Math.round(((await spent()) - before) * 10_000)).toBe(125);
+    expect((await app.messages(turn.sessionId))[0]?.metadata).toEqual({
+      audio: [{ ...audio, transcript: 'Hm.' }],
+    });
   });
 });
 
