@@ -1,11 +1,13 @@
 // Uploads that do not go well, or not alone; and the media of a chat.
 
 import { randomBytes } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
+import { startService } from '../../support/service-process.ts';
+import { temporaryFolder } from '../../support/storage.ts';
 import { openTroupe } from '../../support/troupe.ts';
 import { blobFiles, upload } from '../../support/uploads.ts';
 
@@ -117,6 +119,31 @@ describe('a sender that leaves', () => {
     socket.destroy();
     expect(await used()).toMatchObject({ document_count: 0 });
   });
+});
+
+// Linux says what the most was that a process has taken.
+const isTold = process.platform === 'linux';
+test.runIf(isTold)('a file of 50 MB is never in memory', { timeout: 150_000 }, async () => {
+  await using folder = await temporaryFolder();
+  await using service = await startService({ dataDir: folder.directory });
+  const peakMb = async (): Promise<number> => {
+    const status = await readFile(`/proc/${service.pid}/status`, 'utf8');
+    return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+  };
+  // Media are not read: nothing but their way to the disk takes memory.
+  const path = '/api/agent/chat/media';
+  const webm = Buffer.from('\x1a\x45\xdf\xa3\x9f\x42\x86\x81\x01\x42\x82\x84webm', 'latin1');
+  const form = (megabytes: number): FormData => {
+    const blob = new Blob([webm, ...new Array(megabytes).fill(randomBytes(1024 * 1024))]);
+    const body = new FormData();
+    body.append('file', blob.slice(0, blob.size, 'video/webm'), 'a.webm');
+    return body;
+  };
+  const post = (megabytes: number) => fetch(service.url + path, { method: 'POST', body: form(megabytes) });
+  expect((await post(5)).status).toBe(200);
+  const before = await peakMb();
+  expect((await post(49)).status).toBe(200);
+  expect((await peakMb()) - before).toBeLessThan(30);
 });
 
 test('uploads at the same time do not exceed a quota together', async () => {
