@@ -2,7 +2,8 @@
 // A round begins with the first byte of an upload and ends when all documents are ready. Each has the chunks that the same code
 // cuts directly, and is found by a word that only it has, or the round does not count.
 //   --quick        small files, two rounds; not kept
-//   --profile DIR  processor profiles of all threads of the service
+//   --only TEXT    what has it in its name; not kept
+//   --profile DIR  processor profiles of all threads of the service; not kept
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,7 +23,11 @@ const KB = 1024;
 const ROUNDS = 3;
 const HEALTH_TARGET_MS = 20;
 const CALM_MS = 3_000;
-/** How many documents are read at a time. */
+/** Of a core. */
+const REST_SHARE = 0.1;
+const REST_LOOK_MS = 500;
+const REST_LOOKS_MAX = 240;
+/** How many documents are read at a time, where there are several. */
 const POOLS = [1, 2];
 
 interface Subject {
@@ -42,12 +47,17 @@ interface Stage {
   readonly direct: Child<DirectDoor>;
   readonly watch: Child<HealthWatchDoor>;
   readonly folder: string;
+  readonly isProfiled: boolean;
 }
 
 export async function benchIngestion(args: readonly string[]): Promise<BenchReport> {
   const { values } = parseArgs({
     args: [...args],
-    options: { quick: { type: 'boolean', default: false }, profile: { type: 'string' } },
+    options: {
+      quick: { type: 'boolean', default: false },
+      profile: { type: 'string' },
+      only: { type: 'string', default: '' },
+    },
   });
   const nodeOptions = values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`];
   const stage: Stage = {
@@ -55,6 +65,7 @@ export async function benchIngestion(args: readonly string[]): Promise<BenchRepo
     direct: startChild<DirectDoor>(new URL('./ingestion/direct-process.ts', import.meta.url)),
     watch: startChild<HealthWatchDoor>(new URL('./ingestion/health-watch-process.ts', import.meta.url)),
     folder: await mkdtemp(join(tmpdir(), 'bench-ingestion-')),
+    isProfiled: values.profile !== undefined,
   };
   try {
     const figures: Figure[] = [];
@@ -62,7 +73,7 @@ export async function benchIngestion(args: readonly string[]): Promise<BenchRepo
     await configure(stage, { mcp: { server: { enabled: true } } });
     const calm = await watched(stage, () => new Promise((resolve) => setTimeout(resolve, CALM_MS)));
     figures.push(...healthFigures('no ingestion', [calm]));
-    for (const subject of subjects(values.quick)) {
+    for (const subject of subjects(values.quick).filter(({ by }) => by.includes(values.only))) {
       figures.push(...(await measure(stage, subject, values.quick ? 2 : ROUNDS)));
     }
     figures.push(figure('resident memory afterwards', 'MB', [await stage.service.residentMb()]));
@@ -77,7 +88,7 @@ export async function benchIngestion(args: readonly string[]): Promise<BenchRepo
         'descriptions by a model: there is none here',
         'PDFs with embedded fonts and pictures, which take longer to parse',
       ],
-      isKept: !values.quick && values.profile === undefined,
+      isKept: !values.quick && values.only === '' && !stage.isProfiled,
     };
   } finally {
     await Promise.all([stage.service.stop(), stage.direct.stop(), stage.watch.stop()]);
@@ -112,7 +123,8 @@ async function measure(
 ): Promise<Figure[]> {
   console.error(`Measuring ${by} …`);
   const directly: number[] = [];
-  const pooled = new Map<number, Round[]>(POOLS.map((pool) => [pool, []]));
+  const pools = POOLS.slice(0, files.length);
+  const pooled = new Map<number, Round[]>(pools.map((pool) => [pool, []]));
   const onDisk = await Promise.all(files.map((file) => placed(stage.folder, file)));
   for (let round = 0; round < rounds; round += 1) {
     const { tookMs, chunks } = await stage.direct.ask('read', onDisk);
@@ -127,6 +139,8 @@ async function measure(
       });
       await project.check(files, chunksByName);
       await project.remove();
+      // A profile is work without end.
+      if (!stage.isProfiled) await atRest(stage.service);
       done.push({ rate: (amount * 1_000) / tookMs, health });
       console.error(`  ${pool} at a time: ${((amount * 1_000) / tookMs).toFixed(2)} ${unit}`, health);
     }
@@ -173,6 +187,17 @@ function healthFigures(by: string, rounds: readonly HealthFigures[]): Figure[] {
       { by },
     ),
   ];
+}
+
+/** What a round has left is removed in the background, which is work as well. */
+async function atRest(service: BenchService): Promise<void> {
+  for (let looked = 0; looked < REST_LOOKS_MAX; looked += 1) {
+    const before = await service.cpuSeconds();
+    await new Promise((resolve) => setTimeout(resolve, REST_LOOK_MS));
+    const share = ((await service.cpuSeconds()) - before) / (REST_LOOK_MS / 1_000);
+    if (share < REST_SHARE) return;
+  }
+  throw new Error('the service does not come to rest');
 }
 
 async function configure({ service }: Stage, settings: object): Promise<void> {

@@ -72,7 +72,7 @@ export class Project {
     await client.close();
   }
 
-  /** Resolves when nothing of it is left to be removed. */
+  /** What is kept of it is removed in the background. */
   async remove(): Promise<void> {
     await answer(new URL(`/api/workspaces/${this.#id}`, this.#service), 'DELETE');
   }
