@@ -120,6 +120,13 @@ describe('threads', () => {
     PATIENT_MS,
   );
 
+  test('that have their model open are asked before another one is started, as long as they have room', async () => {
+    const { embed, threads } = await openEmbeddings({ settings: { embeddings: { threads: 2 } } });
+    await embed(['the first query opens it']);
+    await Promise.all(numbered(40, 'query').map((query) => embed([query], { kind: 'query' })));
+    expect(await threads()).toBe(1);
+  });
+
   test(
     'one that dies takes nothing with it but a text that ends every thread',
     async () => {
