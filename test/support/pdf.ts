@@ -7,6 +7,8 @@ export interface PdfOptions {
   readonly compressed?: boolean;
   /** Claims to be encrypted with a password that nobody knows. */
   readonly encrypted?: boolean;
+  /** How often each page names its content; once when absent. */
+  readonly times?: number;
 }
 
 /** Each page is a list of lines. A page without lines has a filled box instead of text, as a scan has a picture. */
@@ -32,7 +34,7 @@ export function pdfOfStreams(contents: readonly Buffer[], options: PdfOptions = 
     const filter = options.compressed === true ? ' /Filter /FlateDecode' : '';
     objects.push(
       Buffer.from(
-        `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents ${firstPage + 2 * i + 1} 0 R /Resources << /Font << /F1 3 0 R >> >> >>`,
+        `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents [${`${firstPage + 2 * i + 1} 0 R `.repeat(options.times ?? 1)}] /Resources << /Font << /F1 3 0 R >> >> >>`,
       ),
     );
     objects.push(

@@ -41,7 +41,7 @@ export class Parsers {
       if (isFault(error) && LOST.has(error.code)) {
         throw indexingFaults.parser_lost('Reading it took too long, or too much memory');
       }
-      isReusable = isFault(error);
+      isReusable = isFault(error) && error.code !== 'document_too_slow';
       throw error;
     } finally {
       // One that was left in the middle may be at it for a while yet.

@@ -1,6 +1,7 @@
 // PdfText: the text of a PDF, page by page. PDF.js in a build without native parts; scripts in the file are not run, fonts and
 // pictures not decoded, nothing is fetched (P1).
-// F1 Between pages and pieces of a page other work of the thread gets its turn, and the limits are looked at.
+// F1 Between pages and pieces of a page other work of the thread gets its turn, and the limits are looked at. A file of a few
+//    kilobytes can keep the reader of PDFs busy for hours with a page of no text: whoever waits for it waits for the signal too.
 // F2 What the reader of PDFs says about a file it cannot read is for the log at most: people are told in our words.
 
 import { afterTurn } from '../../std/event-loop.ts';
@@ -37,13 +38,16 @@ export async function* pdfText(bytes: Uint8Array, signal: AbortSignal): AsyncGen
     stopAtErrors: false,
   });
   try {
-    const document = await loading.promise;
+    const document = await unlessAborted(signal, loading.promise);
     return yield* readPages(document, signal, () => refusedAllocations() > refusedBefore);
   } catch (error) {
     if (refusedAllocations() > refusedBefore) throw tooLarge();
     throw faultOf(error);
   } finally {
-    await loading.destroy();
+    // It waits for the page that it is at. After an abort nobody does: the thread ends with what is at work there.
+    const destroyed = loading.destroy();
+    if (!signal.aborted) await destroyed;
+    else destroyed.catch(() => undefined);
   }
 }
 
@@ -59,7 +63,7 @@ async function* readPages(
   const pages: string[] = [];
   let length = 0;
   for (let number = 1; number <= document.numPages; number += 1) {
-    const page = await document.getPage(number);
+    const page = await unlessAborted(signal, document.getPage(number));
     const lines = `${await readPage(page, TEXT_CHARS_MAX - length, signal)}\n`;
     page.cleanup();
     if (isOverExpanded()) throw tooLarge();
@@ -78,7 +82,10 @@ async function readPage(page: PdfPage, charsMax: number, signal: AbortSignal): P
   for (;;) {
     await turn();
     checkLimits(signal);
-    const { done, value } = (await reader.read()) as { readonly done: boolean; readonly value: PieceOfPage };
+    const { done, value } = (await unlessAborted(signal, reader.read())) as {
+      readonly done: boolean;
+      readonly value: PieceOfPage;
+    };
     if (done) break;
     for (const { str = '', hasEOL } of value.items) {
       pieces.push(hasEOL === true ? `${str}\n` : str);
@@ -88,6 +95,16 @@ async function readPage(page: PdfPage, charsMax: number, signal: AbortSignal): P
   }
   // Fonts without a map of characters give some.
   return withoutNuls(pieces.join('')).trimEnd();
+}
+
+/** F1. */
+function unlessAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort);
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
 }
 
 function checkLimits(signal: AbortSignal): void {

@@ -3,7 +3,7 @@ import { ingestion } from '../../../src/actors/ingestion/protocol.ts';
 import { type Document, workspaces } from '../../../src/actors/workspaces/protocol.ts';
 import { openProject, projectOf, type TestProject } from '../../support/documents.ts';
 import { eventually } from '../../support/eventually.ts';
-import { pdfOf } from '../../support/pdf.ts';
+import { pdfOf, pdfOfStreams } from '../../support/pdf.ts';
 import { startService } from '../../support/service-process.ts';
 import { temporaryFolder } from '../../support/storage.ts';
 import { openTroupe } from '../../support/troupe.ts';
@@ -36,9 +36,11 @@ function isParsing(): boolean {
 }
 
 function parsersOf(): readonly number[] {
-  return app.troupe.system
-    .threads()
-    .flatMap(({ name, thread, state }) => (name?.includes('parser') && state === 'ready' ? [thread] : []));
+  return parserThreads().flatMap(({ thread, state }) => (state === 'ready' ? [thread] : []));
+}
+
+function parserThreads() {
+  return app.troupe.system.threads().filter(({ name }) => name?.includes('parser'));
 }
 
 test('documents of every kind become ready, with tags, a summary, a text and passages', TIMEOUT, async () => {
@@ -138,16 +140,20 @@ test(
   },
 );
 
-test('a document that takes too long to parse has failed', TIMEOUT, async () => {
+test('a document that takes too long to parse has failed, and its parser ends', TIMEOUT, async () => {
   const project = await openProject(app);
   const limited = await app.call('POST', '/api/config/update', { ingestion: { parse_seconds: 1 } });
   expect(limited.status).toBe(200);
-  const page = Array.from({ length: 30 }, (_, i) => `Line ${i} of a page that is full of words.`);
-  const { id } = await project.upload('long.pdf', pdfOf(Array.from({ length: 3_000 }, () => page)));
+  const resting = parserThreads().length;
+  // 20 KB, and 8 GB of a page without a text that could be counted.
+  const bomb = pdfOfStreams([Buffer.from('q Q '.repeat(4_000_000))], { compressed: true, times: 500 });
+  const { id } = await project.upload('long.pdf', bomb);
   expect(await project.settled(id)).toMatchObject({
     status: 'failed',
     error: 'Reading it took longer than is allowed (1 s)',
   });
+  // It was one of those at rest, if there were any.
+  await eventually(() => parserThreads().length).toBeLessThanOrEqual(Math.max(0, resting - 1));
   await app.call('POST', '/api/config/update', { ingestion: { parse_seconds: 180 } });
 });
 
