@@ -49,6 +49,40 @@ export function pdfOfStreams(contents: readonly Buffer[], options: PdfOptions = 
   return assemble(objects, encryption);
 }
 
+/**
+ * Its catalog lies in a compressed stream of objects, as newer writers do it, with so many blanks behind it: whoever opens the
+ * file has to expand them.
+ */
+export function pdfOfObjectStream(blanks: number): Buffer {
+  const head = Buffer.from('%PDF-1.5\n');
+  const catalog = '1 0 << /Type /Catalog /Pages 2 0 R >>';
+  const packed = deflateSync(Buffer.concat([Buffer.from(catalog), Buffer.alloc(blanks, ' ')]));
+  const pages = Buffer.from('2 0 obj\n<< /Type /Pages /Count 0 /Kids [] >>\nendobj\n');
+  const container = Buffer.concat([
+    Buffer.from(`3 0 obj\n<< /Type /ObjStm /N 1 /First 4 /Filter /FlateDecode /Length ${packed.length} >>\n`),
+    Buffer.from('stream\n'),
+    packed,
+    Buffer.from('\nendstream\nendobj\n'),
+  ]);
+  const tableAt = head.length + pages.length + container.length;
+  // Kind, offset or number of the container, place in it.
+  const rows = [
+    [0, 0],
+    [2, 3],
+    [1, head.length],
+    [1, head.length + pages.length],
+    [1, tableAt],
+  ].map(([kind = 0, where = 0]) => Buffer.from([kind, where >>> 24, where >>> 16, where >>> 8, where, 0]));
+  const table = Buffer.concat([
+    Buffer.from(
+      `4 0 obj\n<< /Type /XRef /Size 5 /W [1 4 1] /Root 1 0 R /Length ${6 * rows.length} >>\nstream\n`,
+    ),
+    ...rows,
+    Buffer.from(`\nendstream\nendobj\nstartxref\n${tableAt}\n%%EOF\n`),
+  ]);
+  return Buffer.concat([head, pages, container, table]);
+}
+
 function contentOf(lines: readonly string[]): string {
   if (lines.length === 0) return '0.5 g 50 50 500 700 re f';
   const shown = lines.map((line) => `(${line.replace(/[\\()]/g, '\\$&')}) Tj T*`);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseFile, refusal } from '../../support/parsing.ts';
-import { pdfOf, pdfOfStreams } from '../../support/pdf.ts';
+import { pdfOf, pdfOfObjectStream, pdfOfStreams } from '../../support/pdf.ts';
 
 describe('a PDF', () => {
   test('is read page by page, compressed or not', async () => {
@@ -48,6 +48,13 @@ describe('a PDF', () => {
     expect(bomb.length).toBeLessThan(1024 * 1024);
     expect(await refusal(parseFile('a.pdf', bomb))).toBe('document_too_large');
     expect((await parseFile('a.pdf', pdfOf([['fine']]))).text).toBe('fine\n');
+  });
+
+  test('whose objects expand beyond measure is refused', async () => {
+    const bomb = pdfOfObjectStream(56 * 1024 * 1024);
+    expect(bomb.length).toBeLessThan(1024 * 1024);
+    expect(await refusal(parseFile('a.pdf', bomb))).toBe('document_too_large');
+    expect(await refusal(parseFile('a.pdf', pdfOfObjectStream(10)))).toBe('document_without_text');
   });
 
   test('with too many pages is refused', async () => {
