@@ -223,6 +223,7 @@ function decide(draft: Draft, write: Write): Outcome {
       result.catch(() => {}); // Its failure is told below.
       throw new AssertionFailed('a change must not await: it is decided at once');
     }
+    draft.settle();
     return { kind: 'done', result };
   } catch (error) {
     draft.undoTo(mark);

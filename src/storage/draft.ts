@@ -3,6 +3,7 @@
 // D2 A draft notes the version of every collection it touched; it is committed only if none of them has moved.
 // D3 `undoTo` takes back what came after a mark, so that one change of several can fail alone.
 // D4 Changes to a journal as a whole are decided on what is committed, so a draft holds one change of a journal at most.
+// D5 What a change gathers is written into the draft when the change ends (`settle`); a change that fails leaves nothing of it.
 
 import { assert } from '../std/assert.ts';
 import { decodeValue, encodeValue } from './codec.ts';
@@ -35,6 +36,11 @@ export function committedView(environment: Environment): View {
   };
 }
 
+/** D5. */
+export interface Gathering {
+  writeInto(draft: Draft): void;
+}
+
 interface Pending {
   readonly key: Buffer;
   readonly value: Buffer | undefined;
@@ -64,6 +70,8 @@ export class Draft implements View {
   readonly #touched = new Map<string, Touched>();
   readonly #journals = new Map<string, JournalChange>();
   readonly #undo: (() => void)[] = [];
+  /** By whose they are. */
+  readonly #gathered = new Map<object, Gathering>();
   #sortedNames: string[] | undefined;
 
   constructor(environment: Environment) {
@@ -105,6 +113,19 @@ export class Draft implements View {
 
   remove(collection: string, key: Buffer): void {
     this.#change(collection, { key, value: undefined });
+  }
+
+  /** D5. What the present change has gathered for `owner`; opened when there is nothing yet. */
+  gathered<Gathered extends Gathering>(owner: object, open: () => Gathered): Gathered {
+    const gathered = (this.#gathered.get(owner) as Gathered | undefined) ?? open();
+    this.#gathered.set(owner, gathered);
+    return gathered;
+  }
+
+  /** D5. The end of a change. */
+  settle(): void {
+    for (const gathering of this.#gathered.values()) gathering.writeInto(this);
+    this.#gathered.clear();
   }
 
   /** D4. False when the draft changes that journal already: try with the next one. `decide` answers null for no change. */
@@ -150,6 +171,7 @@ export class Draft implements View {
 
   undoTo(mark: number): void {
     assert(mark <= this.#undo.length, 'a mark lies behind');
+    this.#gathered.clear();
     while (this.#undo.length > mark) this.#undo.pop()?.();
   }
 

@@ -85,6 +85,39 @@ describe('a search', () => {
   });
 });
 
+describe('a transaction', () => {
+  const many = Array.from({ length: 300 }, (_, number) => ({ id: `d${number}`, text: `same word${number}` }));
+  const all = { text: 'same', limit: 1_000 };
+
+  test('may file and remove hundreds of documents with the same words', async () => {
+    const { storage, texts, found, index } = await openTexts(many);
+    expect(found(all)).toHaveLength(300);
+    await storage.write('committed', (tx) => {
+      for (const { id } of many.slice(50, 290)) tx.removeText(texts, id);
+    });
+    expect(found(all).toSorted()).toEqual(
+      [...many.slice(0, 50), ...many.slice(290)].map(({ id }) => id).toSorted(),
+    );
+    await index(...many.slice(100, 110));
+    expect(found(all)).toHaveLength(70);
+    expect(found('word105')).toEqual(['d105']);
+  });
+
+  test('that fails leaves nothing of what it filed and removed to the others of its commit', async () => {
+    const { storage, texts, found, index } = await openTexts([{ id: 'kept', text: 'same old' }]);
+    const failing = storage.write('committed', (tx) => {
+      tx.removeText(texts, 'kept');
+      tx.indexText(texts, { id: 'never', text: 'same never' });
+      throw new Error('on purpose');
+    });
+    const filed = index({ id: 'after', text: 'same after' });
+    await expect(failing).rejects.toThrow('on purpose');
+    await filed;
+    expect(found('same')).toEqual(['after', 'kept']);
+    expect(found('never')).toEqual([]);
+  });
+});
+
 describe('a document that is filed again', () => {
   test('is found by its new words and labels alone, and counts once', async () => {
     const { texts, found, index } = await openTexts([

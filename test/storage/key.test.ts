@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Key, KeyPart } from '../../src/storage/contract.ts';
-import { decodeKey, encodeKey, endOfKey, joinKey, SEPARATOR } from '../../src/storage/key.ts';
+import { decodeKey, encodeKey, encodePath, endOfKey, joinKey, SEPARATOR } from '../../src/storage/key.ts';
 
 const part: fc.Arbitrary<KeyPart> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 80 }).filter((text) => text.isWellFormed()),
@@ -38,6 +38,15 @@ describe('the byte form of a key', () => {
         const entry = joinKey(encodeKey(a), SEPARATOR, encodeKey(b));
         expect(asParts(decodeKey(entry))).toEqual(a);
         expect(asParts(decodeKey(entry, endOfKey(entry, 0) + 1))).toEqual(b);
+      }),
+    );
+  });
+
+  test('is the same in front of a second key below an area, whether joined or written at once', () => {
+    fc.assert(
+      fc.property(parts, part, part, (key, a, b) => {
+        const area = joinKey(encodeKey(key), SEPARATOR);
+        expect(encodePath(area, a, b)).toEqual(joinKey(area, encodeKey(a), SEPARATOR, encodeKey(b)));
       }),
     );
   });
