@@ -82,7 +82,7 @@ export async function benchIngestion(args: readonly string[]): Promise<BenchRepo
       conditions: [
         `rounds take turns: directly on one thread, then by the service with ${POOLS.join(' and ')} documents at a time`,
         'health is asked for every 10 ms, whether the last answer has come or not; uploads, embedding with the built-in model, indexing and commits are part of a round',
-        'what bounds it: the one thread that files what was read (words, vectors, commits, and the garbage of them): it is busier than all that parse and embed together',
+        'what bounds it: the index of words; one thread decides what a part of a document changes in it, then the engine writes the pages, in turn',
         'the first round of a subject may find all threads asleep',
       ],
       notMeasured: [
