@@ -181,7 +181,12 @@ describe.skipIf(!hasGraphs)('an index of vectors that have no neighbourhoods', (
 
     const next = open(await opened.reopen(), { recallTarget: 0.999 });
     await next.work();
-    expect(next.statistics()).toMatchObject({ inGraph: COUNT, inMemory: 0, judgement });
+    const { inGraph, ...others } = next.statistics();
+    expect(others).toMatchObject({ inMemory: 0, judgement });
+    // The last few that were added may not have been worth another snapshot; they follow.
+    expect(inGraph).toBeGreaterThan(0.8 * COUNT);
+    await settle(next);
+    expect(next.statistics().inGraph).toBe(COUNT);
     await next.close();
   });
 
