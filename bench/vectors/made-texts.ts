@@ -1,7 +1,7 @@
 // MadeTexts: passages and questions that a seed decides, of words as often as words are used: few of them everywhere, most of them
 // rarely (Zipf), and some only where their topic is. So they can be embedded by a real engine, and be near and far as texts are.
 
-import { randomNumbers } from './random-numbers.ts';
+import { seededRandom } from '../../src/std/ids.ts';
 
 const WORDS = 30_000;
 const TOPICS = 1_000;
@@ -21,7 +21,7 @@ export interface TextMaker {
 }
 
 export function textMaker(seed: number): TextMaker {
-  const float = randomNumbers(seed);
+  const { float } = seededRandom(seed);
   const below = (count: number): number => Math.floor(float() * count);
   const word = (): string =>
     Array.from({ length: 2 + below(3) }, () => SYLLABLES[below(SYLLABLES.length)]).join('');

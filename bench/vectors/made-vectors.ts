@@ -1,7 +1,7 @@
 // MadeVectors: vectors of length one that a seed decides: in clusters, as the texts of related documents are, or spread evenly over
 // all directions, which no texts are, and which is the hardest there is for a graph.
 
-import { randomNumbers } from './random-numbers.ts';
+import { seededRandom } from '../../src/std/ids.ts';
 
 export type Spread = 'clustered' | 'uniform';
 
@@ -10,7 +10,7 @@ const CLUSTERS = 1_000;
 const NOISE = 0.8;
 
 export function vectorMaker(spread: Spread, dimensions: number, seed: number): () => Float32Array {
-  const float = randomNumbers(seed);
+  const { float } = seededRandom(seed);
   const gaussian = (): number => Math.sqrt(-2 * Math.log(1 - float())) * Math.cos(2 * Math.PI * float());
   const direction = (): Float32Array => Float32Array.from({ length: dimensions }, gaussian);
   if (spread === 'uniform') return () => unit(direction());
