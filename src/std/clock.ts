@@ -1,6 +1,7 @@
 // Clock: the only door to time. Actors get one by hand, so that a test can hold it still (see supervisor/testkit).
 // C1 `nowMs` is wall time and may jump; `monotonicMs` never goes back: measure durations and deadlines with it.
-// C2 A timer fires at most once, and not after it was cancelled.
+// C2 A timer fires at most once, and not after it was cancelled. It may fire a part of a millisecond before its time: what is due
+//    only when the time has come is looked at again, or waits for ever.
 
 export interface Timer {
   cancel(): void;

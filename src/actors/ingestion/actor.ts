@@ -78,6 +78,7 @@ export const ingestionActor = actor({
           });
           schedule.setPending(documents);
           await fill();
+          lookWhenDelayEnds();
         }
       } catch (error) {
         if (!isFault(error)) throw error;
@@ -96,7 +97,7 @@ export const ingestionActor = actor({
         parserHeapMb: settings['ingestion.parser_heap_mb'],
       };
       while (schedule.liveCount < settings['ingestion.documents_at_once']) {
-        const reading = schedule.begin(clock.nowMs());
+        const reading = schedule.begin(clock.monotonicMs());
         if (reading === null) return;
         context.pipe(
           indexerNow().ask(
@@ -143,11 +144,16 @@ export const ingestionActor = actor({
 
     const postpone = (reading: Reading, error: unknown): void => {
       const { document_id } = reading.document;
-      const delayMs = schedule.delay(reading, clock.nowMs());
+      const delayMs = schedule.delay(reading, clock.monotonicMs());
       showProgress(reading, null);
       log.warn({ document: document_id, error: errorText(error), delayMs }, 'a document has to wait');
-      context.after(`delay ${document_id}`, delayMs, look);
       look();
+    };
+
+    /** Each look sets the timer anew: it may fire a part of a millisecond before the delay has ended. */
+    const lookWhenDelayEnds = (): void => {
+      const leftMs = schedule.delayLeftMs(clock.monotonicMs());
+      if (leftMs !== null) context.after('delay', leftMs, look);
     };
 
     const showProgress = ({ document }: Reading, progress: Progress | null): void => {

@@ -1,7 +1,8 @@
 // Schedule: which document is read next, and which are. Pure bookkeeping, no I/O.
 // H1 Workspaces take turns: next is the oldest document of the workspace that was served longest ago.
 // H2 A document is read once at a time, whatever becomes of it meanwhile.
-// H3 After a failure that may pass, a document waits, each time twice as long; others go on.
+// H3 After a failure that may pass, a document waits, each time twice as long; others go on. Wall time, which may be set back,
+//    has no part in it.
 
 import type { IngestionStage, PendingDocument } from '../workspaces/protocol.ts';
 import { ownerOf } from './document-store.ts';
@@ -96,6 +97,15 @@ export class Schedule {
     this.#pending = this.#pending.filter(
       ({ document_id, revision }) => document_id !== document.document_id || revision !== document.revision,
     );
+  }
+
+  /** In how many milliseconds the first may begin of those that are put off; null if none is. */
+  delayLeftMs(nowMs: number): number | null {
+    let leftMs = Number.POSITIVE_INFINITY;
+    for (const { untilMs } of this.#delays.values()) {
+      if (untilMs > nowMs) leftMs = Math.min(leftMs, untilMs - nowMs);
+    }
+    return leftMs === Number.POSITIVE_INFINITY ? null : leftMs;
   }
 
   /** H3. Answers in how many milliseconds it may begin again. */

@@ -54,7 +54,9 @@ describe('the schedule', () => {
     if (!first) throw new Error('nothing has begun');
     const delayMs = schedule.delay(first, 0);
     expect(begun(schedule)).toBe('2');
-    expect(begun(schedule, delayMs - 1)).toBeUndefined();
+    expect(begun(schedule, delayMs - 0.5)).toBeUndefined();
+    expect(schedule.delayLeftMs(delayMs - 0.5)).toBe(0.5);
+    expect(schedule.delayLeftMs(delayMs)).toBeNull();
     const again = schedule.begin(delayMs);
     expect(again?.document.document_id).toBe('1');
     if (again) expect(schedule.delay(again, delayMs)).toBe(2 * delayMs);
