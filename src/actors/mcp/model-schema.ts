@@ -4,7 +4,8 @@
 // C2 Nothing refers to anything: references into the schema are written out, the rest means "anything".
 // C3 What is kept means the same everywhere. What is dropped stands in a description where a model can use it: the server checks
 //    the arguments again anyway.
-// C4 Depth, number of parts and length are bounded: a schema is part of every prompt.
+// C4 Depth, number of parts and length are bounded: a schema is part of every prompt. So is every list of it, before anything is
+//    compared: a server may name the same long one two hundred times, and this is the thread that serves everyone.
 
 import { inlined } from './schema-references.ts';
 
@@ -12,6 +13,10 @@ export type Schema = Readonly<Record<string, unknown>>;
 
 const DEPTH_MAX = 10;
 const PARTS_MAX = 400;
+/** Of a list, and of the members of an object. */
+const LIST_MAX = 400;
+/** Of the given schema: every part that is kept takes two levels or three of it. */
+const GIVEN_DEPTH_MAX = 100;
 const SCHEMA_CHARS_MAX = 12_000;
 const DESCRIPTION_CHARS_MAX = 600;
 const ENUM_MAX = 200;
@@ -24,7 +29,8 @@ const NUMBER_BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaxim
 const COUNT_BOUNDS = ['minLength', 'maxLength', 'minItems', 'maxItems'] as const;
 
 /** Never throws. The parameters of a tool that takes any object, for what is no schema at all. */
-export function modelSchema(given: unknown): Schema {
+export function modelSchema(source: unknown): Schema {
+  const given = shortened(source);
   const whole = new Rewriting(given).root();
   if (JSON.stringify(whole).length <= SCHEMA_CHARS_MAX) return whole;
   const terse = new Rewriting(given, { describes: false }).root();
@@ -171,10 +177,10 @@ class Rewriting {
     const all = flat(allOf);
     const choices = [...flat(anyOf), ...flat(oneOf)].filter((choice) => choice['type'] !== 'null');
     const required = new Set([...membersOf(own), ...all.flatMap(membersOf)]);
-    const [firstChoice, ...others] = choices;
+    const [firstAsks, ...othersAsk] = choices.map((choice) => new Set(membersOf(choice)));
     // Only what every choice asks for is asked for.
-    for (const name of firstChoice === undefined ? [] : membersOf(firstChoice)) {
-      if (others.every((choice) => membersOf(choice).includes(name))) required.add(name);
+    for (const name of firstAsks ?? []) {
+      if (othersAsk.every((asks) => asks.has(name))) required.add(name);
     }
     const parts = [...choices, ...all, own];
     const properties = Object.assign({}, ...parts.map((part) => part['properties'])) as Schema;
@@ -202,6 +208,15 @@ class Rewriting {
       .toWellFormed();
     return text === '' ? {} : { description: text };
   }
+}
+
+/** C4. */
+function shortened(part: unknown, depth = 0): unknown {
+  if (typeof part !== 'object' || part === null) return part;
+  if (depth === GIVEN_DEPTH_MAX) return {};
+  if (Array.isArray(part)) return part.slice(0, LIST_MAX).map((one) => shortened(one, depth + 1));
+  const members = Object.entries(part).slice(0, LIST_MAX);
+  return Object.fromEntries(members.map(([name, member]) => [name, shortened(member, depth + 1)]));
 }
 
 function typesOf(source: Schema): readonly unknown[] {

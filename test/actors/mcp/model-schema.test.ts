@@ -158,6 +158,12 @@ test('no schema is so large or so twisted that it takes long or comes out long',
   expect(modelSchema(chain)).toEqual(object({}));
 });
 
+test('a list that is named very often is not compared for very long', () => {
+  const asked = Array.from({ length: 12_000 }, (_, i) => `p${i}`);
+  const often = { oneOf: Array.from({ length: 200 }, () => ({ $ref: '#/$defs/a' })) };
+  expect(modelSchema({ ...often, $defs: { a: { required: asked } } })).toEqual(object({}));
+});
+
 test('any JSON becomes a schema of an object', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (given) => {
