@@ -160,6 +160,7 @@ export class CommitQueue {
       for (const waiting of all) waiting.reject(error);
       for (const append of this.#appends.splice(0)) append.reject(error); // Q3
       this.#appendBytes = 0;
+      this.#isFlooded = false;
     }
   }
 

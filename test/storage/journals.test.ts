@@ -1,6 +1,8 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { storageFaults } from '../../src/storage/faults.ts';
 import { openStorage } from '../../src/storage/storage.ts';
+import { openJournalParts } from '../support/journal-parts.ts';
 import { folderOfThisTest, startAppender, storageOfThisTest } from '../support/storage.ts';
 
 /** Each begins where the one before was killed. */
@@ -118,6 +120,20 @@ describe('a journal', () => {
     expect(last).toBe(81 - refused.length);
     await journals.append('run', last + 1, [{ text: 'again' }]);
     expect(journals.read('run', last)).toEqual([{ seq: last + 1, value: { text: 'again' } }]);
+  });
+
+  test('that is flooded when the disk is full takes appends again afterwards, though nothing else is written', async () => {
+    const { environment, journals: open } = openJournalParts(await folderOfThisTest());
+    const journals = open<Event>('events');
+    vi.spyOn(environment, 'commit').mockRejectedValue(storageFaults.storage_full('the disk is full'));
+    const big = 'x'.repeat(1024 * 1024);
+    const appends = upTo(80).map((seq) => journals.append('run', seq, [{ text: big }]));
+    const outcomes = await Promise.allSettled(appends);
+    const codes = outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code);
+    expect(new Set(codes)).toEqual(new Set(['storage_full', 'storage_busy']));
+    vi.restoreAllMocks();
+    await journals.append('run', 1, [{ text: 'again' }]);
+    expect(journals.read('run', 0)).toEqual([{ seq: 1, value: { text: 'again' } }]);
   });
 
   test('of no values is no journal', async () => {
