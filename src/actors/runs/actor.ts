@@ -189,7 +189,8 @@ export const runsActor = actor({
       },
       outcome: ({ run_id, user_id }, { signal }) => outcomeOf(run_id, user_id, signal),
       host_ready: ({ name, address }) => {
-        directory.addHost(name, address);
+        // A host says it again when it was not answered in time, though it was heard.
+        if (!directory.addHost(name, address)) return;
         context.watch(address, () => {
           context.background(
             resuming.takeUpAll(directory.loseHost(address), `The run host ${name} was lost`),

@@ -51,8 +51,11 @@ export class Directory {
     return this.#runs.get(runId);
   }
 
-  addHost(name: string, address: Address): void {
+  /** False for one that is known already: it keeps its runs. */
+  addHost(name: string, address: Address): boolean {
+    if (this.#hosts.has(address.actor)) return false;
     this.#hosts.set(address.actor, { name, address, runs: new Set(), isRetiring: false });
+    return true;
   }
 
   hasHost({ actor }: Address): boolean {

@@ -44,6 +44,14 @@ describe('the directory', () => {
     directory.remove('a');
   });
 
+  test('lets a host that announces itself again keep its runs', () => {
+    const directory = new Directory();
+    expect(directory.addHost('one', address(1))).toBe(true);
+    directory.put(run('a', 1));
+    expect(directory.addHost('one', address(1))).toBe(false);
+    expect(directory.loseHost(address(1)).map(({ runId }) => runId)).toEqual(['a']);
+  });
+
   test('lets a run be settled by one only', () => {
     const directory = new Directory();
     directory.put(run('a', 1));

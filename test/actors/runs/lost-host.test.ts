@@ -1,6 +1,8 @@
 // A run host that is killed in mid-run: its runs are settled with a reason, the rest of the service does not notice.
 
 import { afterAll, expect, test } from 'vitest';
+import { runs } from '../../../src/actors/runs/protocol.ts';
+import type { Address } from '../../../src/supervisor/protocol.ts';
 import { numberingFlaws, orderOf, payloadOf, textOf } from '../../support/run-events.ts';
 import type { ReadEvent } from '../../support/sse-reader.ts';
 import { DOUBLE_MODEL, openTroupe, type TestTroupe } from '../../support/troupe.ts';
@@ -74,6 +76,23 @@ test('a blocking chat that it took along answers 502 with the reason', async () 
     status: 502,
     body: { error: 'The run host run-1 was lost; a blocking chat is not resumed' },
   });
+});
+
+test('one that had to announce itself twice takes its runs along like any other', async () => {
+  await using small = await openTroupe({
+    service: { runHosts: 1 },
+    script: { text: ['One ', 'two'], fault: { kind: 'stall', afterChunks: 1 } },
+  });
+  const { system } = small.troupe;
+  const { runId, reader } = await small.start('Count');
+  await reader.until('chunk');
+  const { actors } = await system.introspection.snapshot();
+  const address = actors.find(({ path }) => path === 'chat/run-hosts/run-1')?.address as Address;
+  // As a host does that was not answered within its deadline: a busy directory hears it twice.
+  await system.named(runs).ask('host_ready', { name: 'run-1', address });
+  await system.terminateThread(threadOf(small, 'run-1') as number);
+  expect(orderOf(await reader.rest()).slice(-2)).toEqual(['error', 'close']);
+  expect((await small.listed(runId))?.status).toBe('failed');
 });
 
 /** The first `count` of them that resolve. */
