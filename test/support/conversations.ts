@@ -14,7 +14,7 @@ import { Environment } from '../../src/storage/environment.ts';
 import { openStorage } from '../../src/storage/storage.ts';
 import { child } from '../../src/supervisor/children.ts';
 import type { CallsOf, ReplyFrom, RequestTo } from '../../src/supervisor/protocol.ts';
-import { createActorSystem } from '../../src/supervisor/system.ts';
+import { type ActorSystem, createActorSystem } from '../../src/supervisor/system.ts';
 
 /** The hour at which everything in these tests begins. */
 export const T0 = Date.UTC(2026, 6, 14);
@@ -24,6 +24,7 @@ type Conversations = typeof conversations;
 export interface ConversationsDoor {
   readonly directory: string;
   readonly storage: Storage;
+  readonly system: ActorSystem;
   ask<Name extends CallsOf<Conversations>>(
     name: Name,
     message: RequestTo<Conversations, Name>,
@@ -38,6 +39,8 @@ export interface ConversationsDoor {
 
 export interface ConversationsOptions {
   readonly clock?: Clock;
+  /** Changes what the actors see of the storage. */
+  readonly storage?: (storage: Storage) => Storage;
 }
 
 export async function openConversations(options: ConversationsOptions = {}): Promise<ConversationsDoor> {
@@ -50,7 +53,7 @@ async function openIn(directory: string, options: ConversationsOptions): Promise
   const storage = await openStorage({ directory, primary: true });
   const system = await createActorSystem({
     clock: options.clock ?? systemClock,
-    services: { storage, version: '0.0.0' },
+    services: { storage: options.storage?.(storage) ?? storage, version: '0.0.0' },
     children: [
       // A conversation that is deleted leaves its project.
       child(workspacesActor, undefined, { id: 'workspaces', name: true }),
@@ -69,6 +72,7 @@ async function openIn(directory: string, options: ConversationsOptions): Promise
   return {
     directory,
     storage,
+    system,
     ask: (name, message) => ref.ask(name, message),
     async append(conversation_id, run_id, rows, channel = '_global') {
       return (await ref.ask('append', { conversation_id, run_id, channel, rows })).firstIndex;

@@ -97,7 +97,8 @@ function setUpConversations(context: ActorContext<typeof conversations>): Handle
   const clear = async (generations: readonly Generation[]): Promise<void> => {
     try {
       for (const generation of generations) {
-        await leaveProject(generation[0]);
+        // One that has begun anew is in the project that it was put into since.
+        if (store.find(generation[0]) === undefined) await leaveProject(generation[0]);
         while (!context.signal.aborted && !(await store.clearStep(generation))) {}
       }
     } catch (error) {

@@ -194,12 +194,15 @@ export function openConversationStore(storage: Storage): ConversationStore {
 
     clearStep(generation) {
       return storage.write('committed', (tx) => {
+        const [conversationId, number] = generation;
+        const toClear = tx.get(removals, conversationId) ?? [];
+        // Somebody else was faster, and the number may be that of a conversation that has begun since.
+        if (!toClear.includes(number)) return true;
         if (transcripts.clear(tx, generation, CLEARED_PER_STEP_MAX) === CLEARED_PER_STEP_MAX) return false;
         const cleared = [...tx.range(runs, { prefix: generation, limit: CLEARED_PER_STEP_MAX })];
         for (const { key } of cleared) tx.remove(runs, key);
         if (cleared.length === CLEARED_PER_STEP_MAX) return false;
-        const [conversationId, number] = generation;
-        const left = (tx.get(removals, conversationId) ?? []).filter((other) => other !== number);
+        const left = toClear.filter((other) => other !== number);
         if (left.length === 0) tx.remove(removals, conversationId);
         else tx.put(removals, conversationId, left);
         return true;

@@ -1,7 +1,12 @@
-import { describe, expect, test, vi } from 'vitest';
-import type { NewRow } from '../../../src/actors/conversations/protocol.ts';
+import { describe, expect, test } from 'vitest';
+import { conversations, type NewRow } from '../../../src/actors/conversations/protocol.ts';
 import { CLEARED_PER_STEP_MAX } from '../../../src/actors/conversations/store.ts';
+import { workspaces } from '../../../src/actors/workspaces/protocol.ts';
+import { storageFaults } from '../../../src/storage/faults.ts';
+import { ManualClock } from '../../../src/supervisor/testkit/index.ts';
 import { openConversations, said, storedKeys, T0, turn } from '../../support/conversations.ts';
+import { eventually } from '../../support/eventually.ts';
+import { tampered } from '../../support/tampered-storage.ts';
 
 const UNKNOWN = { code: 'conversation_not_found', kind: 'not_found' };
 
@@ -87,7 +92,7 @@ describe('a deletion', () => {
     const { deleted } = await ask('remove', { conversation_id: 'c1' });
     expect(deleted.turns).toBe(3000);
     expect(removals.count()).toBe(1);
-    await vi.waitUntil(() => removals.count() === 0);
+    await eventually(() => removals.count()).toBe(0);
     expect(storage.table({ name: 'conversation_rows' }).count()).toBe(0);
   });
 
@@ -108,11 +113,77 @@ describe('a deletion', () => {
     const third = await second.reopen();
     await expect(third.ask('messages', { conversation_id: 'c1' })).rejects.toMatchObject(UNKNOWN);
     const removals = third.storage.table({ name: 'conversation_removals' });
-    await vi.waitUntil(() => removals.count() === 0);
+    await eventually(() => removals.count()).toBe(0);
     await third.close();
     expect(await storedKeys(first.directory)).toEqual(keys);
   });
+
+  test('that is taken up again takes nothing of a conversation that has begun anew meanwhile', async () => {
+    const clock = new ManualClock();
+    const gate = new WriteGate();
+    const { ask, append, system, storage } = await openConversations({ clock, storage: gate.storage });
+    const projects = system.named(workspaces);
+    const { workspace } = await projects.ask('create', { user_id: 'ada', name: 'Garden' });
+    await append('a', 'r1', turn('old', 'indeed'));
+    await append('x', 'r2', turn('old', 'indeed'));
+
+    gate.isOpen = false;
+    const removingA = ask('remove', { conversation_id: 'a' });
+    (await gate.next()).pass();
+    (await gate.next()).fail();
+    await removingA;
+    const patience = { deadlineMs: 600_000 };
+    const removingX = system.named(conversations).ask('remove', { conversation_id: 'x' }, patience);
+    (await gate.next()).pass();
+    (await gate.next()).pass();
+    const clearingX = await gate.next();
+    // Both are left to be cleared now: x comes behind a, though somebody clears it already.
+    await clock.advance(60_000);
+    const clearingA = await gate.next();
+    clearingX.pass();
+    await removingX;
+    gate.isOpen = true;
+    await append('x', 'r3', turn('new', 'beginning'));
+    const named = { user_id: 'ada', conversation_id: 'x', workspace_id: workspace.id };
+    await projects.ask('resolveProject', named);
+    clearingA.pass();
+    const removals = storage.table({ name: 'conversation_removals' });
+    await eventually(() => removals.count()).toBe(0);
+    // Behind whatever is still being cleared.
+    for (let more = 0; more < 20; more += 1) await append('other', `r${more + 4}`, turn('more', 'of it'));
+
+    const { messages } = await ask('messages', { conversation_id: 'x' });
+    expect(messages.map(({ content }) => content)).toEqual(['new', 'beginning']);
+    const list = await ask('list', {});
+    const listed = list.conversations.find(({ conversation_id }) => conversation_id === 'x');
+    expect(listed?.workspace_id).toBe(workspace.id);
+  });
 });
+
+interface HeldWrite {
+  readonly pass: () => void;
+  readonly fail: () => void;
+}
+
+/** Holds each write up until the test says what becomes of it. */
+class WriteGate {
+  isOpen = true;
+  readonly #held: HeldWrite[] = [];
+
+  readonly storage = tampered({
+    write: async () => {
+      if (this.isOpen) return;
+      await new Promise<void>((pass, reject) => {
+        this.#held.push({ pass, fail: () => reject(storageFaults.storage_full('the disk is full')) });
+      });
+    },
+  });
+
+  async next(): Promise<HeldWrite> {
+    await eventually(() => this.#held.length).toBeGreaterThan(0);
+    return this.#held.shift() as HeldWrite;
+  }
+}
 
 function oldRows(count: number): NewRow[] {
   return Array.from({ length: count }, (_, n) => said('user', `old words ${n}`));
