@@ -16,7 +16,7 @@ import { connectionTo, type Endpoint, endpointId, mergeEndpoint, storedEndpoint 
 import { createModelLists, LISTING_MS_MAX, type Listing } from './model-lists.ts';
 import { createModelRouter, failureText, type Landscape } from './model-router.ts';
 import { priceOf } from './pricing.ts';
-import { type Connection, providerFaults, providers } from './protocol.ts';
+import { type Connection, isRefusal, providerFaults, providers } from './protocol.ts';
 import { createProviderHealth } from './provider-health.ts';
 import { connectionsOf, egressOf, registryOf } from './registry.ts';
 import { openTransport } from './transport.ts';
@@ -201,7 +201,7 @@ export const providersActor = actor({
     async function listingOf(connection: Connection): Promise<Listing | null> {
       const listing = await lists.fresh(connection, LISTING_MS_MAX);
       // A provider that refuses to list its models may still answer; one that cannot be reached will not.
-      const isGone = listing?.kind === 'failed' && listing.fault.code !== 'provider_rejected';
+      const isGone = listing?.kind === 'failed' && !isRefusal(listing.fault);
       if (listing === null || isGone) health.met(connection.provider, { healthy: false });
       return listing;
     }

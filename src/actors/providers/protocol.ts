@@ -18,6 +18,8 @@ export const providerFaults = declareFaults({
   provider_stalled: 'upstream',
   /** The provider refused the request (4xx but 429): not retryable. */
   provider_rejected: 'upstream',
+  /** It refused whoever asks, whatever the request: the key, its rights, or an account without credit. */
+  provider_denied: 'upstream',
   endpoint_invalid: 'invalid',
   endpoint_not_found: 'not_found',
   /** The egress guard refused the provider's address. */
@@ -40,6 +42,11 @@ const PASSING_FAULTS: ReadonlySet<string> = new Set([
   'provider_stalled',
   'provider_malformed',
 ]);
+
+/** The provider answers, and will not do this: it says nothing about its health. */
+export function isRefusal({ code }: Fault): boolean {
+  return code === 'provider_rejected' || code === 'provider_denied';
+}
 
 /** Another provider may do better. What a provider refused, the next one would refuse too. */
 export function isPassing(error: unknown): error is Fault {

@@ -115,6 +115,9 @@ export function faultOf(error: unknown, context: FailureContext): Fault {
   return faultOfConnection(error, context);
 }
 
+/** Who asks is refused, and not what is asked. */
+const DENIED_STATUSES: ReadonlySet<number> = new Set([401, 402, 403]);
+
 function faultOfStatus(
   status: number,
   body: unknown,
@@ -131,7 +134,9 @@ function faultOfStatus(
   const retryAfterMs = retryAfter(header, context.nowMs);
   const wait = retryAfterMs === null ? {} : { retryAfterMs };
   // An account without credit answers 429 too, but no wait helps it.
-  if (status === 429 && errorCode(body) !== 'insufficient_quota') {
+  if (DENIED_STATUSES.has(status) || errorCode(body) === 'insufficient_quota')
+    return providerFaults.provider_denied(text);
+  if (status === 429) {
     return providerFaults.provider_rate_limited(text, { retryable, ...wait });
   }
   if (status >= 500 || status === 408)

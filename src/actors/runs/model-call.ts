@@ -15,6 +15,7 @@ import {
   FALLBACKS_MAX,
   type FinishReason,
   isPassing,
+  isRefusal,
   type ModelMessage,
   type ModelRoute,
   type ModelToolCall,
@@ -40,11 +41,7 @@ const RATE_LIMIT_WAITS_MS = [15_000, 30_000, 60_000, 120_000];
 const RETRY_AFTER_MAX_MS = 180_000;
 const RETRY_BACKOFF_MS = 500;
 /** What says nothing about a provider's health. */
-const NOT_ITS_HEALTH: ReadonlySet<string> = new Set([
-  'provider_rejected',
-  'model_not_found',
-  'media_missing',
-]);
+const NOT_ITS_HEALTH: ReadonlySet<string> = new Set(['model_not_found', 'media_missing']);
 const SILENCE_FIRST_MS = 20_000;
 const SILENCE_NEXT_MS = 30_000;
 
@@ -258,7 +255,7 @@ async function waitBeforeRetry(turn: RoutedTurn, fault: Fault, attempt: number):
 }
 
 function reportHealth({ context, route }: RoutedTurn, fault: Fault): void {
-  if (NOT_ITS_HEALTH.has(fault.code)) return;
+  if (isRefusal(fault) || NOT_ITS_HEALTH.has(fault.code)) return;
   context.tell(providers, 'met', {
     provider: route.connection.provider,
     healthy: false,

@@ -3,7 +3,7 @@
 // D1 A medium that does not reach the model is no failure: the model reads why, and so does the user where it came with his message.
 // D2 A recording that the model does not hear is transcribed once, and what was heard is kept with the message.
 // D3 A provider that refuses a request with media is asked once more without: what it refuses once would be refused in the next turns
-//    too, in which it would be sent again.
+//    too, in which it would be sent again. Where it refuses whoever asks (provider_denied), the media are not why.
 
 import { isFault } from '../../std/errors.ts';
 import type { Settings } from '../config/protocol.ts';

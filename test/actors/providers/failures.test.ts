@@ -40,10 +40,17 @@ describe.each(APIS)('a failure of the %s API', (api) => {
     expect(calls.double.requestCount).toBe(1);
   });
 
-  test.each([400, 401, 402, 403, 404, 422])('%i is a refusal, and is not tried again', async (code) => {
-    await using calls = await openModelCalls(status(code, {}, 'no'));
+  test.each([
+    [400, 'provider_rejected'],
+    [401, 'provider_denied'],
+    [402, 'provider_denied'],
+    [403, 'provider_denied'],
+    [404, 'provider_rejected'],
+    [422, 'provider_rejected'],
+  ])('%i is a refusal, and is not tried again', async (answered, code) => {
+    await using calls = await openModelCalls(status(answered, {}, 'no'));
     const { error } = await failure(calls.stream(api));
-    expect(error).toMatchObject({ code: 'provider_rejected', retryable: false });
+    expect(error).toMatchObject({ code, retryable: false });
   });
 
   test('an error body that echoes the key does not carry it further', async () => {
@@ -234,7 +241,7 @@ describe('a failure of a chat-completions endpoint', () => {
       fault: { kind: 'status', status: 429, code: 'insufficient_quota', message: 'no credit' },
     });
     const { error } = await failure(calls.stream('openai'));
-    expect(error).toMatchObject({ code: 'provider_rejected' });
+    expect(error).toMatchObject({ code: 'provider_denied' });
   });
 
   test('a page instead of a stream is told as such', async () => {

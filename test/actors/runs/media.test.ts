@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { openProject } from '../../support/documents.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { DoubleRequest } from '../../support/provider-double.ts';
-import { orderOf, payloadsOf } from '../../support/run-events.ts';
+import { orderOf, payloadOf, payloadsOf } from '../../support/run-events.ts';
 import { openTroupe, type Turn } from '../../support/troupe.ts';
 import { upload } from '../../support/uploads.ts';
 
@@ -195,6 +195,16 @@ describe('an image', () => {
     const next = await app.turn('And?', { model: SEES, session_id: turn.sessionId });
     expect(orderOf(next.events).at(-2)).toBe('done');
     expect(app.double.requestCount - before).toBe(4);
+  });
+
+  test('is not asked about again without it where the provider refuses the key', TIMEOUT, async () => {
+    const image = await sent(picture(500));
+    const before = app.double.requestCount;
+    app.double.answer({ fault: { kind: 'status', status: 401, message: 'no such key' } });
+    const turn = await app.turn('Look', { model: SEES, images: [image] });
+    expect(payloadOf(turn.events, 'error').code).toBe('provider_denied');
+    expect(labelsOf(turn, 'vision_unsupported')).toEqual([]);
+    expect(app.double.requestCount - before).toBe(1);
   });
 
   test('is not shown where that is switched off', TIMEOUT, async () => {
