@@ -243,10 +243,11 @@ export const optionalSecret = (summary: string, options?: SettingOptions) =>
     secret: true,
   });
 
-export const WebAddress = Type.String({
-  pattern: '^https?://[^\\s/@]+(/[^\\s@]*)?$',
-  maxLength: TEXT_LENGTH_MAX,
-});
+/** What is no address although it looks like one (`http://localhost:99999`) would fail everybody who takes it apart. */
+export const WebAddress = Type.Refine(
+  Type.String({ pattern: '^https?://[^\\s/@]+(/[^\\s@]*)?$', maxLength: TEXT_LENGTH_MAX }),
+  (address) => URL.canParse(address),
+);
 
 /** The address of a service. Credentials in it would show, so they are refused. */
 export const optionalUrl = (summary: string, options?: SettingOptions) =>

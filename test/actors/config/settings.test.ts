@@ -134,6 +134,14 @@ test('an address may not carry credentials', () => {
   expect(baseUrl('http://127.0.0.1:1234/v1')).toEqual([]);
 });
 
+test.each(['http://localhost:99999', 'http://[', 'https://%/v1', 'http://two^words'])(
+  'what no URL can be made of is no address: %s',
+  (address) => {
+    expect(errorsOf({ providers: { openai: { base_url: address } } })).toHaveLength(1);
+    expect(errorsOf({ providers: { lmstudio: { base_url: address } } })).toHaveLength(1);
+  },
+);
+
 test('limits of models are replaced as a whole and bounded', () => {
   const models = { 'openai:gpt-4.1': { context_window: 100_000 } };
   expect(changesOf({ context_limits: { models } })).toEqual({ 'context_limits.models': models });
