@@ -43,7 +43,7 @@ export async function* modelAnswer(
       throw failure ?? error; // What there is no other provider for is the last one's failure.
     }
     const { reference, modelId, price, connection } = route;
-    const { provider } = connection;
+    const { provider, baseUrl } = connection;
     if (request.tools.length > 0 && !route.supportsTools)
       throw failure ?? chatCompletionFaults.completion_refused(`${reference} calls no tools`);
     if (hasMedia && !route.supportsVision)
@@ -59,13 +59,13 @@ export async function* modelAnswer(
         expense.saw(deltas);
         yield { model: reference, deltas };
       }
-      if (!signal.aborted) context.tell(providers, 'met', { provider, healthy: true });
+      if (!signal.aborted) context.tell(providers, 'met', { provider, baseUrl, healthy: true });
       return;
     } catch (error) {
       if (signal.aborted) return;
       if (!isPassing(error)) throw error;
       const { message, retryAfterMs } = error;
-      context.tell(providers, 'met', { provider, healthy: false, error: message, retryAfterMs });
+      context.tell(providers, 'met', { provider, baseUrl, healthy: false, error: message, retryAfterMs });
       failedProviders.push(provider);
       if (hasBegun || failedProviders.length > FALLBACKS_MAX) throw error; // A2
       failure = error;

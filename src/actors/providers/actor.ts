@@ -41,7 +41,7 @@ export const providersActor = actor({
     const health = createProviderHealth(context.clock);
     const router = createModelRouter({ lists, health, listingOf });
     /** The connections as they were last seen: what was learnt of one that changed is forgotten. */
-    let lastSeen = new Map<string, string>();
+    let lastSeen: Landscape['connections'] = new Map();
     /** P3. */
     let lastChange: Promise<unknown> = Promise.resolve();
     context.onStop(() => {
@@ -97,11 +97,11 @@ export const providersActor = actor({
         const { connections } = await current();
         const checks = Array.from(connections.values(), async (connection) => {
           const listing = await lists.fetched(connection, HEALTH_WAIT_MS);
-          const isHealthy = listing?.kind === 'listed';
-          health.met(connection.provider, { healthy: isHealthy });
-          const entry = isHealthy
-            ? { status: 'healthy', models_available: listing.models.length }
-            : { status: 'unhealthy', error: failureText(listing) };
+          learn(connection, listing);
+          const entry =
+            listing?.kind === 'listed'
+              ? { status: 'healthy', models_available: listing.models.length }
+              : { status: 'unhealthy', error: failureText(listing) };
           return [connection.provider, entry] as const;
         });
         const entries = await Promise.all(checks);
@@ -177,9 +177,9 @@ export const providersActor = actor({
         return { ...known.connection, price };
       },
 
-      met({ provider, healthy, retryAfterMs }) {
-        // A run may outlive its provider.
-        if (lastSeen.has(provider)) health.met(provider, { healthy, retryAfterMs });
+      met({ provider, baseUrl, healthy, retryAfterMs }) {
+        // A run may outlive its provider, or the address that it began with.
+        if (lastSeen.get(provider)?.baseUrl === baseUrl) health.met(provider, { healthy, retryAfterMs });
       },
     };
 
@@ -188,22 +188,28 @@ export const providersActor = actor({
       const settings = await context.ask(config, 'settings', {});
       const registry = registryOf(settings, isExposed);
       const connections = connectionsOf(registry);
-      const seen = new Map(Array.from(connections, ([id, connection]) => [id, JSON.stringify(connection)]));
-      for (const id of new Set([...lastSeen.keys(), ...seen.keys()])) {
-        if (lastSeen.get(id) === seen.get(id)) continue;
+      for (const id of new Set([...lastSeen.keys(), ...connections.keys()])) {
+        if (isSame(lastSeen.get(id), connections.get(id))) continue;
         lists.forget(id);
         health.forget(id);
       }
-      lastSeen = seen;
+      lastSeen = connections;
       return { settings, registry, connections };
     }
 
     async function listingOf(connection: Connection): Promise<Listing | null> {
       const listing = await lists.fresh(connection, LISTING_MS_MAX);
-      // A provider that refuses to list its models may still answer; one that cannot be reached will not.
-      const isGone = listing?.kind === 'failed' && !isRefusal(listing.fault);
-      if (listing === null || isGone) health.met(connection.provider, { healthy: false });
+      if (listing?.kind !== 'listed') learn(connection, listing); // One that is kept says nothing of today.
       return listing;
+    }
+
+    /** What a listing says about its provider's health. */
+    function learn(connection: Connection, listing: Listing | null): void {
+      // One whose connection changed meanwhile was given up, which is not the new one's failure.
+      if (!isSame(lastSeen.get(connection.provider), connection)) return;
+      // A provider that refuses to list its models may still answer; one that cannot be reached will not.
+      if (listing?.kind === 'failed' && isRefusal(listing.fault)) return;
+      health.met(connection.provider, { healthy: listing?.kind === 'listed' });
     }
 
     /** P3. */
@@ -231,6 +237,10 @@ export const providersActor = actor({
     }
   },
 });
+
+function isSame(one: Connection | undefined, other: Connection | undefined): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
 
 /** The stored key of a built-in provider is tried at the provider's own address only. */
 function storedFor(

@@ -420,6 +420,8 @@ export const providers = protocol('providers', {
   /** What a call met, for the health that resolution uses. */
   met: tell<{
     readonly provider: string;
+    /** Where it was asked: says nothing about another address. */
+    readonly baseUrl: string;
     readonly healthy: boolean;
     readonly error?: string;
     readonly retryAfterMs?: number | undefined;

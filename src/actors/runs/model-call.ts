@@ -169,7 +169,8 @@ class CallInProgress {
       this.#settleUsage();
       this.#turn.transcript.wrote(this.#text);
     }
-    context.tell(providers, 'met', { provider: route.connection.provider, healthy: true });
+    const { provider, baseUrl } = route.connection;
+    context.tell(providers, 'met', { provider, baseUrl, healthy: true });
     return { text: this.#text, toolCalls: this.#toolCalls, finish: this.#finish, failure: null };
   }
 
@@ -256,8 +257,10 @@ async function waitBeforeRetry(turn: RoutedTurn, fault: Fault, attempt: number):
 
 function reportHealth({ context, route }: RoutedTurn, fault: Fault): void {
   if (isRefusal(fault) || NOT_ITS_HEALTH.has(fault.code)) return;
+  const { provider, baseUrl } = route.connection;
   context.tell(providers, 'met', {
-    provider: route.connection.provider,
+    provider,
+    baseUrl,
     healthy: false,
     error: fault.message,
     retryAfterMs: fault.retryAfterMs,

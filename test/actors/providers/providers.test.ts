@@ -256,7 +256,12 @@ describe('a turn', () => {
     const resolve = async () => system.providers.ask('resolve', { model: 'openai:gpt-4.1' });
     expect((await resolve()).reference).toBe('openai:gpt-4.1');
 
-    system.providers.tell('met', { provider: 'openai', healthy: false, error: 'down' });
+    system.providers.tell('met', {
+      provider: 'openai',
+      baseUrl: openai.baseUrl,
+      healthy: false,
+      error: 'down',
+    });
     expect(await resolve()).toMatchObject({
       reference: 'anthropic:claude-x',
       substitution: 'requested openai:gpt-4.1 unavailable, using anthropic:claude-x',
@@ -270,7 +275,7 @@ describe('a turn', () => {
     await using system = await openProviderSystem();
     const double = await system.double({ script: {}, models: { list: [], status: 500 } });
     await system.set(openaiAt(double));
-    system.providers.tell('met', { provider: 'openai', healthy: false });
+    system.providers.tell('met', { provider: 'openai', baseUrl: double.baseUrl, healthy: false });
     expect(await system.providers.ask('resolve', { model: 'openai:gpt-4.1' })).toMatchObject({
       reference: 'openai:gpt-4.1',
       substitution: null,
@@ -282,11 +287,36 @@ describe('a turn', () => {
     const first = await system.double({ script: {}, models: { list: ['old'] } });
     const second = await system.double({ script: {}, models: { list: ['new'] } });
     await system.set(openaiAt(first));
-    system.providers.tell('met', { provider: 'openai', healthy: false });
+    system.providers.tell('met', { provider: 'openai', baseUrl: first.baseUrl, healthy: false });
     expect((await system.providers.ask('models', {})).models[0]?.name).toBe('old');
     await system.set(openaiAt(second));
     expect((await system.providers.ask('models', {})).models[0]?.name).toBe('new');
     expect((await system.providers.ask('resolve', { model: 'openai:new' })).substitution).toBeNull();
+  });
+
+  test('does not hold against a connection what became of the one before it', async () => {
+    await using system = await openProviderSystem();
+    const silent = await system.double({ script: {}, models: { list: [], silent: true } });
+    const other = await system.double({ script: {} });
+    const good = await system.double({ script: {} });
+    await system.set({ ...openaiAt(silent), ...anthropicAt(other) });
+    const checked = system.providers.ask('health', {});
+    await silent.listed(0);
+    await system.set(openaiAt(good));
+    await system.providers.ask('catalog', {}); // Sees the change, and gives up the list.
+    expect((await checked).providers.openai?.status).toBe('unhealthy');
+    const call = { provider: 'openai', baseUrl: silent.baseUrl };
+    system.providers.tell('met', { ...call, healthy: false }); // A turn that began before the change.
+    expect((await system.providers.ask('resolve', { model: 'openai:gpt-4.1' })).substitution).toBeNull();
+  });
+
+  test('goes to a provider that does not list its models, whoever has asked for its health', async () => {
+    await using system = await openProviderSystem();
+    const bare = await system.double({ script: {}, models: { list: [], status: 404 } });
+    const other = await system.double({ script: {} });
+    await system.set({ ...openaiAt(bare), ...anthropicAt(other) });
+    expect((await system.providers.ask('health', {})).providers.openai?.status).toBe('unhealthy');
+    expect((await system.providers.ask('resolve', { model: 'openai:gpt-4.1' })).substitution).toBeNull();
   });
 
   test('is not possible when the only provider cannot name a model and none was asked for', async () => {

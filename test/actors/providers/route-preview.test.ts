@@ -14,10 +14,12 @@ async function both(system: ProviderSystem, model?: string, fallback?: string) {
   return { preview, turn };
 }
 
-async function twoProviders(system: ProviderSystem): Promise<void> {
+/** Answers the address of the first. */
+async function twoProviders(system: ProviderSystem): Promise<string> {
   const openai = await system.double({ script: {}, models: { list: ['gpt-4.1', 'mystery'] } });
   const anthropic = await system.double({ script: {}, models: { list: ['claude-sonnet-4-5'] } });
   await system.set({ ...openaiAt(openai), ...anthropicAt(anthropic) });
+  return openai.baseUrl;
 }
 
 describe('the preview of a route', () => {
@@ -66,9 +68,9 @@ describe('the preview of a route', () => {
 
   test('puts a provider that lately failed last', async () => {
     await using system = await openProviderSystem();
-    await twoProviders(system);
+    const baseUrl = await twoProviders(system);
     await system.providers.ask('models', {});
-    system.providers.tell('met', { provider: 'openai', healthy: false });
+    system.providers.tell('met', { provider: 'openai', baseUrl, healthy: false });
     const { preview } = await both(system, 'openai:gpt-4.1');
     expect(preview).toMatchObject({ substituted: true, resolved: { provider: 'anthropic' } });
     expect(preview.candidates.at(-1)).toMatchObject({ model: 'openai:gpt-4.1', healthy: false });
@@ -76,9 +78,9 @@ describe('the preview of a route', () => {
 
   test('does not use up the one try of a provider whose cool-down is over', async () => {
     await using system = await openProviderSystem();
-    await twoProviders(system);
+    const baseUrl = await twoProviders(system);
     await system.providers.ask('models', {});
-    system.providers.tell('met', { provider: 'openai', healthy: false });
+    system.providers.tell('met', { provider: 'openai', baseUrl, healthy: false });
     // An answer means that what was told before has arrived.
     await system.providers.ask('catalog', {});
     system.elapse(31_000);
