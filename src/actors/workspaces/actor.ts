@@ -40,13 +40,14 @@ export const workspacesActor = actor({
 function deskOf(context: ActorContext<typeof workspaces>): Desk {
   const { storage } = context.services;
   const store = new WorkspaceStore(storage);
+  const work = new WakeUps();
   return {
     context,
     store,
     blobs: storage.blobs,
-    work: new WakeUps(),
+    work,
     progress: new Progress(),
-    cleanSoon: startCleaning(context, store, storage.blobs),
+    cleanSoon: startCleaning(context, store, storage.blobs, work),
 
     workspaceOf: (userId, workspaceId) => store.workspace(userId, workspaceId, context.clock.nowMs()),
 

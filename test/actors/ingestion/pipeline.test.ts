@@ -183,6 +183,17 @@ test('nothing is found of a document that was deleted, while it was read or late
   await expect(readWhole(ready)).rejects.toMatchObject({ code: 'text_not_there' });
 });
 
+test('nothing is kept of the documents of a project that was deleted', TIMEOUT, async () => {
+  const project = await openProject(app);
+  const names = Array.from({ length: 3 }, (_, i) => `${i}.md`);
+  const written = await Promise.all(names.map((name) => project.write(name, PARAGRAPH)));
+  for (const { id } of written) await project.settled(id);
+  // Nothing else wakes the reader of documents.
+  await app.call('DELETE', `/api/workspaces/${project.id}`);
+  const isKept = async (document: Document) => readWhole(document).then(Boolean, () => false);
+  await eventually(() => Promise.all(written.map(isKept))).toEqual(written.map(() => false));
+});
+
 test('documents that were pending at a stop are read after the next start', TIMEOUT, async () => {
   const project = await openProject(app);
   const files = Array.from({ length: 4 }, (_, i) => project.write(`${i}.md`, PARAGRAPH.repeat(100)));
