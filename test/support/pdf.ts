@@ -9,6 +9,8 @@ export interface PdfOptions {
   readonly encrypted?: boolean;
   /** How often each page names its content; once when absent. */
   readonly times?: number;
+  /** What each `a` stands for, as the font says: a text may be far longer than what is drawn. */
+  readonly letterA?: string;
 }
 
 /** Each page is a list of lines. A page without lines has a filled box instead of text, as a scan has a picture. */
@@ -24,10 +26,14 @@ export function pdfOfStreams(contents: readonly Buffer[], options: PdfOptions = 
   const objects: Buffer[] = [];
   const firstPage = 4;
   const kids = contents.map((_, i) => `${firstPage + 2 * i} 0 R`).join(' ');
+  const { letterA } = options;
+  const meanings = letterA === undefined ? '' : ` /ToUnicode ${firstPage + 2 * contents.length} 0 R`;
   objects.push(Buffer.from('<< /Type /Catalog /Pages 2 0 R >>'));
   objects.push(Buffer.from(`<< /Type /Pages /Count ${contents.length} /Kids [${kids}] >>`));
   objects.push(
-    Buffer.from('<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>'),
+    Buffer.from(
+      `<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding${meanings} >>`,
+    ),
   );
   contents.forEach((content, i) => {
     const stream = options.compressed === true ? deflateSync(content, { level: 6 }) : content;
@@ -45,6 +51,7 @@ export function pdfOfStreams(contents: readonly Buffer[], options: PdfOptions = 
       ]),
     );
   });
+  if (letterA !== undefined) objects.push(tableOfMeanings(letterA));
   const encryption = options.encrypted === true ? encryptionDictionary() : '';
   return assemble(objects, encryption);
 }
@@ -81,6 +88,19 @@ export function pdfOfObjectStream(blanks: number): Buffer {
     Buffer.from(`\nendstream\nendobj\nstartxref\n${tableAt}\n%%EOF\n`),
   ]);
   return Buffer.concat([head, pages, container, table]);
+}
+
+function tableOfMeanings(letterA: string): Buffer {
+  const meaning = Array.from(letterA, (letter) => letter.charCodeAt(0).toString(16).padStart(4, '0')).join(
+    '',
+  );
+  const table = [
+    '/CIDInit /ProcSet findresource begin 12 dict begin begincmap',
+    '1 begincodespacerange <00> <ff> endcodespacerange',
+    `1 beginbfchar <61> <${meaning}> endbfchar`,
+    'endcmap end end',
+  ].join('\n');
+  return Buffer.from(`<< /Length ${table.length} >>\nstream\n${table}\nendstream`);
 }
 
 function contentOf(lines: readonly string[]): string {

@@ -44,10 +44,8 @@ export async function* pdfText(bytes: Uint8Array, signal: AbortSignal): AsyncGen
     if (refusedAllocations() > refusedBefore) throw tooLarge();
     throw faultOf(error);
   } finally {
-    // It waits for the page that it is at. After an abort nobody does: the thread ends with what is at work there.
-    const destroyed = loading.destroy();
-    if (!signal.aborted) await destroyed;
-    else destroyed.catch(() => undefined);
+    // It waits for the page that it is at. After an abort nobody does: the thread ends with what is at work there. F1
+    await unlessAborted(signal, loading.destroy());
   }
 }
 
@@ -77,6 +75,20 @@ async function* readPages(
 
 async function readPage(page: PdfPage, charsMax: number, signal: AbortSignal): Promise<string> {
   const reader = page.streamTextContent().getReader();
+  try {
+    return await readPieces(reader, charsMax, signal);
+  } catch (error) {
+    // A page whose text nobody takes any more waits for ever to give it, and the end of the document waits for the page.
+    reader.cancel(error).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function readPieces(
+  reader: ReadableStreamDefaultReader,
+  charsMax: number,
+  signal: AbortSignal,
+): Promise<string> {
   const pieces: string[] = [];
   let length = 0;
   for (;;) {

@@ -57,6 +57,14 @@ describe('a PDF', () => {
     expect(await refusal(parseFile('a.pdf', pdfOfObjectStream(10)))).toBe('document_without_text');
   });
 
+  test('with too much text is refused before its page is at its end', async () => {
+    // Drawn small: what lies outside of the page is not read.
+    const lines = `(${'a'.repeat(20)}) Tj T*\n`.repeat(40_000);
+    const page = Buffer.from(`BT /F1 0.01 Tf 0.014 TL 50 750 Td\n${lines}ET`);
+    const pdf = pdfOfStreams([page], { compressed: true, letterA: 'whale '.repeat(80) });
+    expect(await refusal(parseFile('a.pdf', pdf))).toBe('document_too_large');
+  });
+
   test('with too many pages is refused', async () => {
     const pages = Array.from({ length: 5_001 }, () => []);
     expect(await refusal(parseFile('a.pdf', pdfOf(pages)))).toBe('document_too_large');
