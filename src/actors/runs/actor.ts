@@ -1,7 +1,7 @@
 // Runs: the directory actor. Lets runs in, starts, follows, lists, steers, cancels and settles them; runs none itself.
 // Promises R1 to R6 stand in protocol.ts. What lives where: who may begin in admission.ts, the ways in, on and out in
-// acceptance.ts, starting.ts and endings.ts; what becomes of lost runs is decided in resumption.ts and settlement.ts, and done
-// by recovery.ts and resuming.ts.
+// acceptance.ts, starting.ts, cancelling.ts and endings.ts; what becomes of lost runs is decided in resumption.ts and
+// settlement.ts, and done by recovery.ts and resuming.ts.
 
 import type { Fault } from '../../std/errors.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
@@ -12,6 +12,7 @@ import { usageFaults } from '../usage/protocol.ts';
 import { acceptanceOf, type Newcomer } from './acceptance.ts';
 import { Admission } from './admission.ts';
 import { type AgentActivity, agentStatus } from './agent-status.ts';
+import { cancellingOf } from './cancelling.ts';
 import type { Desk } from './desk.ts';
 import { Directory } from './directory.ts';
 import { endingsOf } from './endings.ts';
@@ -24,13 +25,12 @@ import {
   type RunFrame,
   type RunOutcome,
   runFaults,
-  runHost,
   runMessage,
   runs,
   STOP_GRACE_MS,
 } from './protocol.ts';
 import { Readers } from './readers.ts';
-import { type LostEnd, noteCancelled, settleRun, storedOutcome } from './recovery.ts';
+import { type LostEnd, settleRun, storedOutcome } from './recovery.ts';
 import { resumingOf } from './resuming.ts';
 import { EphemeralSessions } from './sessions.ts';
 import { startingOf } from './starting.ts';
@@ -76,6 +76,7 @@ export const runsActor = actor({
     const starting = startingOf(desk, endings.lose, noteIdle);
     const { startNext } = starting;
     const acceptance = acceptanceOf(desk, startNext);
+    const cancelling = cancellingOf(desk, endings);
 
     const sweep = (): void => {
       context.pipe(sweepExpired(context, store), () => context.after('expiry', EXPIRY_INTERVAL_MS, sweep));
@@ -163,11 +164,7 @@ export const runsActor = actor({
           readers.wake(run_id);
           return { run_id, cancel_requested: true, status };
         }
-        if (run.where.at === 'desk') endings.endUnbegun(run, { status: 'cancelled' });
-        else {
-          context.refTo(runHost, run.where.host).tell('cancel', { run_id, cause: 'cancelled' });
-          await noteCancelled(context, store, run_id);
-        }
+        await cancelling.cancel(run_id);
         return { run_id, cancel_requested: true, status: record.status };
       },
       steer: async ({ run_id, message, user_id }) => {
@@ -217,11 +214,8 @@ export const runsActor = actor({
           if (isAccepted) endings.endUnbegun(run, STOPPED, STOPPED_ERROR);
         }
         await idle(withinMs);
-        for (const { runId, origin, where } of directory.all()) {
-          if (where.at === 'host') {
-            const cause = isResumeAllowed && origin !== 'chat' ? 'suspended' : 'service_stopped';
-            context.refTo(runHost, where.host).tell('cancel', { run_id: runId, cause });
-          }
+        for (const { runId, origin } of directory.all()) {
+          cancelling.tellHost(runId, isResumeAllowed && origin !== 'chat' ? 'suspended' : 'service_stopped');
         }
         await idle(STOP_GRACE_MS);
         // Of runs that wait on, or go on after the next start.

@@ -3,9 +3,11 @@
 import { describe, expect, test } from 'vitest';
 import { conversations } from '../../../src/actors/conversations/protocol.ts';
 import { PATIENCE_MS } from '../../../src/actors/runs/patience.ts';
-import { runs } from '../../../src/actors/runs/protocol.ts';
+import { runHost, runs } from '../../../src/actors/runs/protocol.ts';
 import { openRunStore, type RunRecord } from '../../../src/actors/runs/store.ts';
 import { isFault } from '../../../src/std/errors.ts';
+import { storageFaults } from '../../../src/storage/faults.ts';
+import type { Address } from '../../../src/supervisor/protocol.ts';
 import { ManualClock } from '../../../src/supervisor/testkit/index.ts';
 import { eventually } from '../../support/eventually.ts';
 import { numberingFlaws, orderOf, payloadOf, textOf } from '../../support/run-events.ts';
@@ -230,6 +232,24 @@ describe('a run host that is gone', () => {
   });
 });
 
+test('a cancel reaches a run though its host has no room for more mail at the moment', async () => {
+  const app = await openRunsSystem({ script: { text: 'Never.', fault: { kind: 'silence' } } });
+  const run_id = await app.start({ message: 'Wait' });
+  const events = app.events(run_id);
+  await events.until('start');
+  const { introspection } = app.system;
+  const { actors } = await introspection.snapshot();
+  const path = actors.find((actor) => actor.path.endsWith(run_id))?.path.replace(`/${run_id}`, '') as string;
+  const host = app.system.refTo(runHost, actors.find((actor) => actor.path === path)?.address as Address);
+  await introspection.suspend(path);
+  while (host.tell('cancel', { run_id: 'nobody', cause: 'cancelled' }));
+  const { cancel_requested } = await app.system.named(runs).ask('cancel', { run_id, user_id: USER });
+  expect(cancel_requested).toBe(true);
+  await introspection.resume(path);
+  expect(orderOf(await events.rest()).at(-1)).toBe('close');
+  expect(await app.status(run_id)).toBe('cancelled');
+});
+
 describe('runs that the last process left running', () => {
   const left = (run_id: string, record: Partial<RunRecord> = {}): RunRecord => ({
     run_id,
@@ -273,6 +293,31 @@ describe('runs that the last process left running', () => {
       { role: 'user', content: 'Hello from one' },
       { role: 'assistant', content: 'Half', metadata: { interrupted: true } },
     ]);
+  });
+
+  test('may be cancelled while it cannot be said yet whether they go on', async () => {
+    const clock = new ManualClock();
+    let isBusy = true;
+    const app = await openRunsSystem({
+      clock,
+      storage: tampered({
+        read(table) {
+          if (isBusy && table === 'conversations') throw storageFaults.storage_busy('too much to do');
+        },
+      }),
+      async left(storage) {
+        const store = openRunStore(storage);
+        await storage.write('committed', (tx) => tx.put(store.records, 'one', left('one')));
+        await store.journals.append('one', 1, [['status', JSON.stringify({ phase: 'thinking' })]]);
+      },
+    });
+    const cancelled = await app.system.named(runs).ask('cancel', { run_id: 'one', user_id: USER });
+    expect(cancelled.cancel_requested).toBe(true);
+    isBusy = false;
+    await clock.advance(2_000);
+    expect(orderOf(await app.events('one').rest())).toEqual(['status(thinking)', 'close']);
+    expect(await app.status('one')).toBe('cancelled');
+    expect(app.double.requestCount).toBe(0);
   });
 });
 
