@@ -106,6 +106,8 @@ export const runActor = actor({
     context.onStop(async () => {
       cancellation.abort('suspended' satisfies StopCause);
       await turn.catch(() => undefined);
+      // The directory writes on behind the last event: what is under way comes before it.
+      await journal.flushed();
     });
 
     return {

@@ -203,6 +203,49 @@ describe('a bug in the directory', () => {
   });
 });
 
+test('a run that crashes while it is being written down is settled behind all that it has said', async () => {
+  const writing = Promise.withResolvers<void>();
+  const written = Promise.withResolvers<void>();
+  const settling = Promise.withResolvers<void>();
+  const settled = Promise.withResolvers<void>();
+  const app = await openRunsSystem({
+    storage: tampered({
+      async append(entries) {
+        const names = entries.map((entry) => (entry as readonly string[])[0]);
+        if (names.includes('steer')) {
+          writing.resolve();
+          await written.promise;
+        }
+        if (names.includes('error')) {
+          settling.resolve();
+          await settled.promise;
+        }
+        // The step behind the tools: no event.
+        if (names.includes(undefined)) {
+          await writing.promise;
+          throw new TypeError('a bug');
+        }
+      },
+    }),
+    script: { toolCalls: [{ name: 'scratchpad_note', arguments: { note: 'x' } }] },
+  });
+  const run_id = await app.start({ message: 'Note it', session_id: 'crashed' });
+  const events = app.events(run_id);
+  await events.until('tool_result');
+  const steering = app.system.named(runs).ask('steer', { run_id, message: 'And y', user_id: USER });
+  await writing.promise;
+  const isSettling = settling.promise.then(() => true);
+  for (let write = 0; write < 20; write += 1) await app.storage.write('flushed', () => undefined);
+  written.resolve();
+  await Promise.allSettled([steering]);
+  for (let write = 0; write < 20; write += 1) await app.storage.write('flushed', () => undefined);
+  settled.resolve();
+  expect(await isSettling).toBe(true);
+  const all = await events.rest();
+  expect(numberingFlaws(all)).toEqual([]);
+  expect(orderOf(all).slice(-3)).toEqual(['steer', 'error', 'close']);
+});
+
 describe('a run host that is gone', () => {
   test('while a run is being accepted: the run begins on another one', async () => {
     const held = Promise.withResolvers<void>();
