@@ -3,6 +3,7 @@
 //   --hang: answers no initialize.   --stubborn: outlives the end of its input and SIGTERM.   --grandchild: starts a process.
 //   --exit: ends at once.            --noise: writes lines that are no messages.              --bad: lists what makes no sense.
 //   --endless: lists pages without end.   --runaway: starts a process that leaves the group.
+//   --late: has one more tool, and says so, when its tools have been listed and its resources are not yet.
 
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -13,8 +14,10 @@ type Message = { id?: number | string; method?: string; params?: Members };
 
 const flags = new Set(process.argv.slice(2));
 const cancelled: unknown[] = [];
-let extraTools = 0;
+const extra = { tools: 0, resources: 0, prompts: 0 };
 let listed = 0;
+/** So many lists of tools are not answered. */
+let unanswered = 0;
 let running = 0;
 let runningMost = 0;
 
@@ -57,6 +60,15 @@ function send(message: object): void {
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 }
 
+function grow(list: keyof typeof extra, times: number): void {
+  extra[list] += 1;
+  for (let i = 0; i < times; i += 1) send({ method: `notifications/${list}/list_changed` });
+}
+
+function extras<Entry>(list: keyof typeof extra, entryOf: (name: string) => Entry): Entry[] {
+  return Array.from({ length: extra[list] }, (_, i) => entryOf(`extra-${i + 1}`));
+}
+
 const text = (value: unknown) => ({
   content: [{ type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value) }],
 });
@@ -86,8 +98,11 @@ async function call(id: Message['id'], name: string, given: Members, token: unkn
     case 'listed':
       return text({ listed });
     case 'grow':
-      extraTools += 1;
-      for (let i = 0; i < 20; i += 1) send({ method: 'notifications/tools/list_changed' });
+      unanswered = given['unanswered'] ?? 0;
+      grow(given['list'] ?? 'tools', 20);
+      if (given['everyMs'] !== undefined) {
+        setInterval(() => send({ method: 'notifications/tools/list_changed' }), given['everyMs']);
+      }
       return text('grown');
     case 'log':
       send({
@@ -139,8 +154,12 @@ async function call(id: Message['id'], name: string, given: Members, token: unkn
   }
 }
 
-function toolsPage(params: Members): object {
+function toolsPage(params: Members): object | null {
   listed += 1;
+  if (unanswered > 0) {
+    unanswered -= 1;
+    return null;
+  }
   if (flags.has('--endless')) {
     const page = Number(params['cursor'] ?? 0);
     return { tools: [tool(`t${page}`)], nextCursor: String(page + 1) };
@@ -158,7 +177,7 @@ function toolsPage(params: Members): object {
       ],
     };
   }
-  return { tools: [...TOOLS, ...Array.from({ length: extraTools }, (_, i) => tool(`extra-${i + 1}`))] };
+  return { tools: [...TOOLS, ...extras('tools', tool)] };
 }
 
 async function answer({ id, method, params = {} }: Message): Promise<object | null> {
@@ -178,12 +197,27 @@ async function answer({ id, method, params = {} }: Message): Promise<object | nu
       return toolsPage(params);
     case 'tools/call':
       return call(id, params['name'], params['arguments'] ?? {}, params['_meta']?.progressToken);
-    case 'resources/list':
-      return { resources: [{ uri: 'note://1', name: 'one', mimeType: 'text/plain' }] };
+    case 'resources/list': {
+      if (flags.has('--late') && extra.tools === 0) {
+        grow('tools', 1);
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
+      }
+      const note = { uri: 'note://1', name: 'one', mimeType: 'text/plain' };
+      return { resources: [note, ...extras('resources', (name) => ({ uri: `note://${name}`, name }))] };
+    }
+    case 'resources/templates/list':
+      return {
+        resourceTemplates: extras('resources', (name) => ({ uriTemplate: `note://${name}/{id}`, name })),
+      };
     case 'resources/read':
       return { contents: [{ uri: params['uri'], text: `text of ${params['uri']}` }] };
     case 'prompts/list':
-      return { prompts: [{ name: 'greet', arguments: [{ name: 'who', required: true }] }] };
+      return {
+        prompts: [
+          { name: 'greet', arguments: [{ name: 'who', required: true }] },
+          ...extras('prompts', (name) => ({ name })),
+        ],
+      };
     case 'prompts/get':
       return {
         messages: [{ role: 'user', content: { type: 'text', text: `Greet ${params['arguments']?.who}` } }],

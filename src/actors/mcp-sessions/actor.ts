@@ -52,9 +52,11 @@ export const mcpSessionActor = actor({
     const calls = new Calls(lifecycle, server.name, () => mask);
     const upkeep = new Upkeep(context, lifecycle, calls, async (connection, lists) => {
       const limits = { timeoutMs: connectTimeoutMs(), signal: context.signal };
-      catalogue = await discovered(connection.client, catalogue, lists, limits);
+      const found = await discovered(connection.client, catalogue, lists, limits);
+      catalogue = found.catalogue;
       events.tell('catalogueChanged', { server: server.name, catalogue });
       tellState();
+      return found.owed;
     });
     // Also when it is killed, which no hook hears of: what is open ends by itself from here on.
     context.signal.addEventListener('abort', () => void lifecycle.close(), { once: true });
@@ -105,11 +107,11 @@ export const mcpSessionActor = actor({
           events.tell('serverLogged', { server: server.name, level, source, line }),
       });
       try {
-        catalogue = await discovered(connection.client, EMPTY_CATALOGUE, new Set(LISTS), {
-          timeoutMs,
-          signal,
-        });
+        const limits = { timeoutMs, signal };
+        const found = await discovered(connection.client, EMPTY_CATALOGUE, new Set(LISTS), limits);
         if (connection.hasEnded) throw new Error((await connection.ended) ?? 'it was closed');
+        catalogue = found.catalogue;
+        upkeep.listsOwed(found.owed);
         return connection;
       } catch (error) {
         await connection.close();

@@ -3,12 +3,15 @@
 // G2 Pages, entries, names, descriptions and schemas have bounds, and so has the whole. What does not fit is left out, and
 //    `…_discovery_error` says so.
 // G3 Some servers shake hands with anybody, and ask who it is when it comes to their lists: that is no empty list.
+// G4 A list that cannot be had is what was known of it before. One that the server owes (it answered nothing, or not in time) is
+//    worth another question; what it refuses to list it refuses again.
 
-import type { Client } from '@modelcontextprotocol/client';
+import { type Client, ProtocolError } from '@modelcontextprotocol/client';
 import { errorText } from '../../std/errors.ts';
 import { isSignInRequired } from './failures.ts';
 import type { McpCatalogue, McpPrompt, McpResource, McpResourceTemplate, McpTool } from './protocol.ts';
 import { ANYTHING, isMembers, jsonChars, listOf, type Members, textOf } from './untrusted.ts';
+import { STREAM_ENDED } from './watched-transport.ts';
 
 const PAGES_MAX = 100;
 const TOOLS_MAX = 1_000;
@@ -44,26 +47,41 @@ export const EMPTY_CATALOGUE: McpCatalogue = {
   resource_discovery_error: null,
 };
 
-/** `known` with the named lists asked anew; one that cannot be had is empty, with the reason. */
+export interface Discovered {
+  readonly catalogue: McpCatalogue;
+  /** G4. */
+  readonly owed: ReadonlySet<ListName>;
+}
+
+/** `known` with the named lists asked anew. */
 export async function discovered(
   client: Client,
   known: McpCatalogue,
   names: ReadonlySet<ListName>,
   limits: Limits,
-): Promise<McpCatalogue> {
+): Promise<Discovered> {
   const {
     tools: hasTools,
     resources: hasResources,
     prompts: hasPrompts,
   } = client.getServerCapabilities() ?? {};
   const wants = (name: ListName, isOffered: unknown): boolean => names.has(name) && isOffered !== undefined;
+  const owed = new Set<ListName>();
+  const entriesOf = <Entry>(
+    name: ListName,
+    listed: Listed<Entry>,
+    before: readonly Entry[],
+  ): readonly Entry[] => {
+    if (listed.isOwed) owed.add(name);
+    return listed.isRefused && before.length > 0 ? before : listed.entries;
+  };
   const catalogue = {
     ...known,
     instructions: client.getInstructions()?.slice(0, INSTRUCTIONS_CHARS_MAX) ?? null,
   };
   if (wants('tools', hasTools)) {
     const listed = await list(client, 'tools/list', 'tools', TOOLS_MAX, toolOf, (tool) => tool.name, limits);
-    catalogue.tools = listed.entries;
+    catalogue.tools = entriesOf('tools', listed, known.tools);
     catalogue.tool_discovery_error = listed.error;
   }
   if (wants('resources', hasResources)) {
@@ -76,13 +94,13 @@ export async function discovered(
       byUri,
       limits,
     );
-    catalogue.resources = listed.entries;
+    catalogue.resources = entriesOf('resources', listed, known.resources);
     catalogue.resource_discovery_error = listed.error;
   }
   if (wants('resource_templates', hasResources)) {
     const method = 'resources/templates/list';
     // Many servers that have resources know nothing of templates: no error.
-    const { entries } = await list(
+    const listed = await list(
       client,
       method,
       'resourceTemplates',
@@ -91,10 +109,10 @@ export async function discovered(
       byTemplate,
       limits,
     );
-    catalogue.resource_templates = entries;
+    catalogue.resource_templates = entriesOf('resource_templates', listed, known.resource_templates);
   }
   if (wants('prompts', hasPrompts)) {
-    const { entries } = await list(
+    const listed = await list(
       client,
       'prompts/list',
       'prompts',
@@ -103,9 +121,9 @@ export async function discovered(
       (p) => p.name,
       limits,
     );
-    catalogue.prompts = entries;
+    catalogue.prompts = entriesOf('prompts', listed, known.prompts);
   }
-  return catalogue;
+  return { catalogue, owed };
 }
 
 const byUri = ({ uri }: McpResource): string => uri;
@@ -114,6 +132,10 @@ const byTemplate = ({ uri_template }: McpResourceTemplate): string => uri_templa
 interface Listed<Entry> {
   readonly entries: readonly Entry[];
   readonly error: string | null;
+  /** A page of it could not be had. */
+  readonly isRefused: boolean;
+  /** G4. */
+  readonly isOwed: boolean;
 }
 
 /** G1, G2. Rejects only when the signal is aborted, or somebody has to sign in first (G3). */
@@ -127,7 +149,13 @@ async function list<Entry>(
   { timeoutMs, signal }: Limits,
 ): Promise<Listed<Entry>> {
   const entries = new Map<string, Entry>();
-  const incomplete = (error: string): Listed<Entry> => ({ entries: [...entries.values()], error });
+  const ended = (error: string | null, more: Partial<Listed<Entry>> = {}): Listed<Entry> => ({
+    entries: [...entries.values()],
+    error,
+    isRefused: false,
+    isOwed: false,
+    ...more,
+  });
   let cursor: string | null = null;
   let chars = 0;
   for (let page = 0; page < PAGES_MAX; page += 1) {
@@ -137,22 +165,22 @@ async function list<Entry>(
       result = await client.request({ method, params }, ANYTHING, { timeout: timeoutMs, signal });
     } catch (error) {
       if (signal.aborted || isSignInRequired(error)) throw error;
-      return incomplete(errorText(error).slice(0, DESCRIPTION_CHARS_MAX));
+      const isOwed = !(error instanceof ProtocolError) || error.code === STREAM_ENDED;
+      return ended(errorText(error).slice(0, DESCRIPTION_CHARS_MAX), { isRefused: true, isOwed });
     }
     for (const value of listOf(result, member)) {
       const entry = isMembers(value) ? read(value) : null;
       if (entry === null || entries.has(keyOf(entry))) continue;
       chars += jsonChars(entry);
-      if (chars > LIST_CHARS_MAX) return incomplete(`More than ${LIST_CHARS_MAX} characters are left out`);
-      if (entries.size === entriesMax) return incomplete(`More than ${entriesMax} entries are left out`);
+      if (chars > LIST_CHARS_MAX) return ended(`More than ${LIST_CHARS_MAX} characters are left out`);
+      if (entries.size === entriesMax) return ended(`More than ${entriesMax} entries are left out`);
       entries.set(keyOf(entry), entry);
     }
     const next = textOf(result, 'nextCursor', CURSOR_CHARS_MAX);
-    if (next === null || next === '' || next === cursor)
-      return { entries: [...entries.values()], error: null };
+    if (next === null || next === '' || next === cursor) return ended(null);
     cursor = next;
   }
-  return incomplete(`More than ${PAGES_MAX} pages are left out`);
+  return ended(`More than ${PAGES_MAX} pages are left out`);
 }
 
 function toolOf(value: Members): McpTool | null {

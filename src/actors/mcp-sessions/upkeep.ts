@@ -2,6 +2,8 @@
 // U1 A server that nobody calls is pinged; any answer will do, for some do not know the method. One that works on a call is not:
 //    many can do only one thing at a time, and the call has a deadline of its own.
 // U2 Lists that a server says have changed are asked for anew: those only, one time after the other, however often it says so.
+//    What it says while the connection is being opened counts too: the list may have been asked for before that. One that it owes
+//    is asked for again and again.
 // U3 A connection that nobody has used for `mcp.idle_seconds` is closed; the next call opens it again.
 
 import { ProtocolError } from '@modelcontextprotocol/client';
@@ -16,21 +18,21 @@ import { ANYTHING } from './untrusted.ts';
 const SECOND_MS = 1_000;
 const PING_TIMEOUT_MS = 10_000;
 const RELIST_MS = 300;
+/** A list that did not come in time: the server has something else to do. */
+const RELIST_OWED_MS = 5_000;
+
+/** Answers which lists the server owes. */
+export type Relist = (connection: Connection, lists: ReadonlySet<ListName>) => Promise<ReadonlySet<ListName>>;
 
 export class Upkeep {
   readonly #context: ActorContext;
   readonly #lifecycle: Lifecycle<Connection>;
   readonly #calls: Calls;
-  readonly #relist: (connection: Connection, lists: ReadonlySet<ListName>) => Promise<void>;
+  readonly #relist: Relist;
   #changed = new Set<ListName>();
   #isListing = false;
 
-  constructor(
-    context: ActorContext,
-    lifecycle: Lifecycle<Connection>,
-    calls: Calls,
-    relist: (connection: Connection, lists: ReadonlySet<ListName>) => Promise<void>,
-  ) {
+  constructor(context: ActorContext, lifecycle: Lifecycle<Connection>, calls: Calls, relist: Relist) {
     this.#context = context;
     this.#lifecycle = lifecycle;
     this.#calls = calls;
@@ -54,12 +56,24 @@ export class Upkeep {
         this.#lifecycle.rest(); // U3
       }
     });
+    if (this.#changed.size > 0) this.#listSoon(RELIST_MS);
   }
 
   /** U2. */
   listChanged(list: ListName): void {
+    // Who says so all the time does not put it off.
+    if (this.#changed.has(list)) return;
     this.#changed.add(list);
-    if (!this.#isListing) this.#context.after('relist', RELIST_MS, () => this.#listAnew());
+    this.#listSoon(RELIST_MS);
+  }
+
+  /** U2. They are asked for when there is time. */
+  listsOwed(lists: ReadonlySet<ListName>): void {
+    for (const list of lists) this.#changed.add(list);
+  }
+
+  #listSoon(delayMs: number): void {
+    if (!this.#isListing) this.#context.after('relist', delayMs, () => this.#listAnew());
   }
 
   #every(key: string, seconds: number, connection: Connection, act: () => void): void {
@@ -91,14 +105,17 @@ export class Upkeep {
 
   #listAnew(): void {
     const connection = this.#connection;
+    // Without one the changes stay: `begin` looks for them.
+    if (connection === null || this.#changed.size === 0) return;
     const changed = this.#changed;
     this.#changed = new Set();
-    if (connection === null || changed.size === 0) return; // A new connection lists everything.
     this.#isListing = true;
-    const next = (): void => {
+    const next = (owed: ReadonlySet<ListName>): void => {
       this.#isListing = false;
-      for (const list of this.#changed) this.listChanged(list);
+      const delayMs = this.#changed.size > 0 ? RELIST_MS : RELIST_OWED_MS;
+      this.listsOwed(owed);
+      if (this.#changed.size > 0) this.#listSoon(delayMs);
     };
-    this.#context.pipe(this.#relist(connection, changed), next, next);
+    this.#context.pipe(this.#relist(connection, changed), next, () => next(new Set()));
   }
 }

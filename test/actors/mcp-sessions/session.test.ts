@@ -133,6 +133,49 @@ test('a list that has changed is asked for once, however often the server says s
   expect(JSON.parse(await session.text('listed'))).toEqual({ listed: 2 });
 });
 
+test('resources, their templates and prompts that have changed are asked for anew, and no other list is', async () => {
+  const sessions = await openMcpSessions();
+  const session = sessions.open();
+  await session.ask('connect', {});
+  const newest = () => session.heard.catalogues.at(-1);
+  await session.text('grow', { list: 'resources' });
+  await eventually(() => newest()?.resources.map(({ name }) => name)).toEqual(['one', 'extra-1']);
+  expect(newest()?.resource_templates.map(({ name }) => name)).toEqual(['extra-1']);
+  expect(session.heard.states.at(-1)).toMatchObject({ kind: 'connected', resources_count: 2 });
+  expect(newest()?.prompts.map(({ name }) => name)).toEqual(['greet']);
+  await session.text('grow', { list: 'prompts' });
+  await eventually(() => newest()?.prompts.map(({ name }) => name)).toEqual(['greet', 'extra-1']);
+  expect(JSON.parse(await session.text('listed'))).toEqual({ listed: 1 });
+});
+
+test('what changes while the other lists are asked for is not missed', async () => {
+  const sessions = await openMcpSessions();
+  const session = sessions.open(stdioServer(['--late']));
+  await session.ask('connect', {});
+  await eventually(() => session.heard.catalogues.at(-1)?.tools.map(({ name }) => name)).toContain('extra-1');
+});
+
+test('a list is asked for anew also while the server does not stop saying that it has changed', async () => {
+  const sessions = await openMcpSessions();
+  const session = sessions.open();
+  await session.ask('connect', {});
+  await session.text('grow', { everyMs: 50 });
+  await eventually(() => session.heard.catalogues.at(-1)?.tools.map(({ name }) => name)).toContain('extra-1');
+});
+
+test('a list that the server owes stays as it was known, and is asked for again', async () => {
+  const sessions = await openMcpSessions();
+  const session = sessions.open();
+  await session.ask('connect', {});
+  await sessions.configure({ mcp: { connect_timeout_seconds: 1 } });
+  await session.text('grow', { unanswered: 1 });
+  const newest = () => session.heard.catalogues.at(-1);
+  await eventually(() => newest()?.tool_discovery_error).not.toBeNull();
+  expect(newest()?.tools.map(({ name }) => name)).toContain('echo');
+  await eventually(() => newest()?.tools.map(({ name }) => name)).toContain('extra-1');
+  expect(newest()?.tool_discovery_error).toBeNull();
+});
+
 test('a server that crashes in a call is connected again, and the call is not made twice', async () => {
   const sessions = await openMcpSessions();
   const session = sessions.open();
