@@ -4,6 +4,8 @@
 // D2 What one connect asks for goes on when nobody waits for it any more: a sign-in may take minutes.
 // D3 At the start every server that was connected is connected again, a few at a time, in the background: no failure of theirs
 //    holds up the service, or another server.
+// D4 Changes of one server come one after the other, and each is decided on what the one before has left. A connect that comes
+//    between is one with the configuration of the moment, or comes to nothing: no session outlives what it was started with.
 
 import { errorText } from '../../std/errors.ts';
 import { loadKey } from '../../std/key-file.ts';
@@ -62,6 +64,8 @@ export const mcpActor = actor({
     const configs = new Map(loaded.configs);
     /** Names that are being given to servers. */
     const saving = new Set<string>();
+    /** D4. By name, the end of the last change that was begun. */
+    const changing = new Map<string, Promise<void>>();
     const offers = new ToolOffers();
     const sessions = new Sessions(context, {
       behaviour: session,
@@ -110,31 +114,35 @@ export const mcpActor = actor({
 
       server: ({ name }) => viewOf(name),
 
-      async replace({ name, config: given, rename }) {
-        const current = configOrRefuse(name);
-        const newName = rename ?? name;
-        // Whether it is connected at the start is not for a form to forget.
-        const config = readOrRefuse(newName, { auto_connect: current.auto_connect, ...(given ?? current) });
-        const replace = async (): Promise<void> => {
-          await connector.drop(name);
-          if (newName !== name && usesSignIn(config)) {
-            await context.ask(mcpAuth, 'rename', { server: name, to: newName });
-          }
-          await save(newName, config, name);
-        };
-        await (newName === name ? replace() : reserved(newName, replace));
-        return { status: 'updated', server: await viewOf(newName) };
-      },
+      replace: ({ name, config: given, rename }) =>
+        inTurn(name, async () => {
+          const current = configOrRefuse(name);
+          const newName = rename ?? name;
+          // Whether it is connected at the start is not for a form to forget.
+          const config = readOrRefuse(newName, { auto_connect: current.auto_connect, ...(given ?? current) });
+          const replace = async (): Promise<void> => {
+            await connector.drop(name);
+            if (newName !== name && usesSignIn(config)) {
+              await context.ask(mcpAuth, 'rename', { server: name, to: newName });
+            }
+            await save(newName, config, name);
+            await connector.drop(name); // Whoever has connected it meanwhile: D4.
+          };
+          await (newName === name ? replace() : reserved(newName, replace));
+          return { status: 'updated', server: await viewOf(newName) };
+        }),
 
-      async remove({ name }) {
-        const config = configOrRefuse(name);
-        await connector.drop(name);
-        if (usesSignIn(config)) await context.ask(mcpAuth, 'reset', { server: name });
-        await store.remove(name);
-        configs.delete(name);
-        offers.forget();
-        return { status: 'deleted', server: name };
-      },
+      remove: ({ name }) =>
+        inTurn(name, async () => {
+          const config = configOrRefuse(name);
+          await connector.drop(name);
+          if (usesSignIn(config)) await context.ask(mcpAuth, 'reset', { server: name });
+          await store.remove(name);
+          configs.delete(name);
+          offers.forget();
+          await connector.drop(name); // Likewise.
+          return { status: 'deleted', server: name };
+        }),
 
       async connect({ server, all }) {
         if (all === true) return { results: await connectAll() };
@@ -301,10 +309,26 @@ export const mcpActor = actor({
       }
     }
 
-    async function keepConnected(name: string, auto_connect: boolean): Promise<void> {
-      const config = configs.get(name);
-      if (config === undefined || config.auto_connect === auto_connect) return;
-      await save(name, { ...config, auto_connect });
+    function keepConnected(name: string, auto_connect: boolean): Promise<void> {
+      return inTurn(name, async () => {
+        const config = configs.get(name);
+        if (config === undefined || config.auto_connect === auto_connect) return;
+        await save(name, { ...config, auto_connect });
+      });
+    }
+
+    /** D4. */
+    async function inTurn<Result>(name: string, change: () => Promise<Result>): Promise<Result> {
+      const before = changing.get(name);
+      const { promise: over, resolve: end } = Promise.withResolvers<void>();
+      changing.set(name, over);
+      try {
+        await before;
+        return await change();
+      } finally {
+        end();
+        if (changing.get(name) === over) changing.delete(name);
+      }
     }
 
     function view(name: string, states: Readonly<Record<string, AuthState>>): Server {

@@ -79,7 +79,8 @@ export class Connector {
   async #attempt(name: string, config: ServerConfig): Promise<ConnectAnswer> {
     this.#failures.delete(name);
     const { sessions, configOf, onConnected } = this.#options;
-    const session = await sessions.start(name, config, await this.#options.egress());
+    const egress = await this.#options.egress();
+    const session = await sessions.start(name, () => configOf(name), egress);
     const wholeMs = config.timeout * 1000 + ANSWER_GRACE_MS;
     const answer = await failedAsAnswer(() => this.#outcome(name, config, session, wholeMs));
     if (answer.kind === 'connected') await onConnected(name);

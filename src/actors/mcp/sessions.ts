@@ -17,7 +17,7 @@ import {
   mcpSession,
   sessionName,
 } from '../mcp-sessions/protocol.ts';
-import type { ServerConfig } from './protocol.ts';
+import { mcpFaults, type ServerConfig } from './protocol.ts';
 
 export interface SessionsOptions {
   /** Where the session's behaviour is found: its folder is not ours to import, and its packages are not for this thread. */
@@ -70,9 +70,18 @@ export class Sessions {
     return [...this.#live.keys()];
   }
 
-  /** Answers how to reach it; starts it when it is not there. */
-  async start(server: string, config: ServerConfig, egress: EgressPolicy): Promise<Ref<typeof mcpSession>> {
+  /**
+   * Answers how to reach it; starts it when it is not there, with the configuration of that moment.
+   * @throws mcp_server_not_found when there is none any more
+   */
+  async start(
+    server: string,
+    configNow: () => ServerConfig | undefined,
+    egress: EgressPolicy,
+  ): Promise<Ref<typeof mcpSession>> {
     for (let ending = this.#stopping.get(server); ending; ending = this.#stopping.get(server)) await ending;
+    const config = configNow();
+    if (config === undefined) throw mcpFaults.mcp_server_not_found(`Unknown MCP server: ${server}`);
     const session = this.#live.get(server) ?? newSession(config, egress);
     this.#live.set(server, session);
     return session.ref ?? this.#spawn(server, session);
