@@ -271,10 +271,11 @@ export class Dispatcher {
     const isEngines = error.code === 'engine_unavailable' || error.code === 'engine_changed';
     if (isEngines) this.#onEngine(engine, error);
     const told = error.code === 'engine_changed' ? embeddingFaults.engine_unavailable(error.message) : error;
+    const isOfOneText = isLost(error) || (error.code === 'text_unworkable' && works.length > 1);
     for (const work of works) {
       work.batch = null;
       if (work.wanted.length === 0) continue;
-      if (isLost(error) && !work.isSuspect) {
+      if (isOfOneText && !work.isSuspect) {
         work.isSuspect = true;
         this.#queues[work.priority].add(work); // B5
         continue;

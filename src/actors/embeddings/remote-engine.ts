@@ -3,6 +3,7 @@
 // U2 Redirects are not followed: a key would go where nobody has sent it. The connection obeys the provider's egress policy.
 // U3 Requests are bounded in number and size; a limit is waited for as the provider says, up to WAIT_MAX_MS, other passing
 //    failures a few times. What it answers is checked: as many vectors, of one length, of numbers.
+//    Where a request is refused and one of a single word is not, that is for its texts: too long for that model, mostly.
 // U4 What an order used is entered in the usage ledger (expense.ts); not so the one word that a model is opened with.
 
 import { Agent, request } from 'undici';
@@ -29,6 +30,9 @@ const ATTEMPTS_MAX = 5;
 const WAIT_FIRST_MS = 500;
 const WAIT_MAX_MS = 60_000;
 const CHARACTERS_PER_TOKEN = 4;
+const WORD: readonly string[] = ['a'];
+/** What is wrong with such a request may be wrong with its texts; some servers fail at a text that their model makes no numbers of. */
+const REFUSED: ReadonlySet<number> = new Set([400, 413, 422, 500]);
 /** No request has as many tokens, or costs as much. */
 const AMOUNT_MAX = 1e7;
 
@@ -63,8 +67,15 @@ export async function openRemoteEngine(
       const answer = await post(agentFor(reached.egress), reached, source, texts, signal);
       if (answer.kind === 'vectors') return answer;
       const waitMs = Math.min(answer.waitMs ?? WAIT_FIRST_MS * 2 ** attempt, WAIT_MAX_MS);
-      if (!answer.isPassing || attempt === ATTEMPTS_MAX) throw failed(reached.provider, answer, waitMs);
-      await waited(clock, waitMs, signal);
+      if (answer.isPassing && attempt < ATTEMPTS_MAX) {
+        await waited(clock, waitMs, signal);
+        continue;
+      }
+      if (answer.isRefusal && texts !== WORD) {
+        const word = await post(agentFor(reached.egress), reached, source, WORD, signal);
+        if (word.kind === 'vectors') throw embeddingFaults.text_unworkable(wordsOf(reached.provider, answer));
+      }
+      throw failed(reached.provider, answer, waitMs);
     }
   };
 
@@ -90,7 +101,7 @@ export async function openRemoteEngine(
   };
 
   try {
-    const { width } = await answered(['a'], new AbortController().signal);
+    const { width } = await answered(WORD, new AbortController().signal);
     const dimensions = source.dimensions || width;
     if (dimensions > width)
       throw embeddingFaults.engine_unavailable(
@@ -138,6 +149,7 @@ interface Failure {
   /** Ends the sentence "the provider …". U1. */
   readonly what: string;
   readonly isPassing: boolean;
+  readonly isRefusal: boolean;
   readonly waitMs: number | null;
 }
 
@@ -177,6 +189,7 @@ async function post(
         kind: 'failure',
         what: `answered ${statusCode}`,
         isPassing,
+        isRefusal: REFUSED.has(statusCode),
         waitMs: askedWait(response.headers['retry-after']),
       };
     }
@@ -185,7 +198,7 @@ async function post(
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (error instanceof TooLarge) return nonsense('an answer larger than is accepted');
-    return { kind: 'failure', what: 'is not reachable', isPassing: true, waitMs: null };
+    return { kind: 'failure', what: 'is not reachable', isPassing: true, isRefusal: false, waitMs: null };
   }
 }
 
@@ -193,6 +206,7 @@ const nonsense = (what: string): Failure => ({
   kind: 'failure',
   what: `sent ${what}`,
   isPassing: false,
+  isRefusal: false,
   waitMs: null,
 });
 
@@ -275,10 +289,14 @@ function askedWait(header: string | string[] | undefined): number | null {
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;
 }
 
-function failed(provider: string, { what, isPassing }: Failure, retryAfterMs: number): Fault {
+function wordsOf(provider: string, { what }: Failure): string {
+  return `${provider} ${what}`;
+}
+
+function failed(provider: string, failure: Failure, retryAfterMs: number): Fault {
   return embeddingFaults.embedding_failed(
-    `${provider} ${what}`,
-    isPassing ? { retryable: true, retryAfterMs } : {},
+    wordsOf(provider, failure),
+    failure.isPassing ? { retryable: true, retryAfterMs } : {},
   );
 }
 

@@ -77,6 +77,25 @@ test('a rate limit is waited for as the endpoint says, and other passing failure
   expect(inputs().slice(1)).toEqual([['river'], ['river'], ['river']]);
 });
 
+test.each([413, 500])(
+  'a text at which the endpoint answers %i costs no other its vector; an endpoint that does so always is told apart',
+  async (status) => {
+    const { embed, double } = await openRemote({}, { threads: 1 });
+    const refused = { fault: { kind: 'status', status, headers: { 'retry-after': '0' } } } as const;
+    const long = 'far too long for the model';
+    double.answer(({ body }) => ((body.input as string[]).includes(long) ? refused : {}));
+    const asked = ['river', long, 'bank'].map((text) => embed([text], { priority: 'bulk' }));
+    const settled = await Promise.allSettled(asked);
+    expect(settled).toMatchObject([
+      { status: 'fulfilled' },
+      { reason: { code: 'text_unworkable', message: `openai answered ${status}` } },
+      { status: 'fulfilled' },
+    ]);
+    double.answer(() => refused);
+    await expect(embed(['stream'])).rejects.toMatchObject({ code: 'embedding_failed' });
+  },
+);
+
 test('what was used is in the ledger, and beyond a budget no text is sent', async () => {
   const { embed, double, inputs, system, configure } = await openRemote({}, { threads: 1 });
   const embeddingsUsed = async () => (await system.named(usage).ask('report', {})).by_source;
