@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  DOCUMENT_LENGTH_MAX,
   DOCUMENT_TOKENS_MAX,
   documentTokens,
   QUERY_TOKENS_MAX,
@@ -41,6 +42,18 @@ describe('the tokenizer', () => {
     expect(documentTokens('x'.repeat(1_000))).toEqual(['x'.repeat(TOKEN_LENGTH_MAX)]);
     const [cut = ''] = documentTokens(`${'x'.repeat(TOKEN_LENGTH_MAX - 1)}𝒳𐐨`);
     expect(cut.isWellFormed()).toBe(true);
+  });
+
+  test.each([
+    ['in no order', 'a', '\u0301\u0323'],
+    ['of one kind', 'a', '\u0301'],
+    ['on an ideograph', '漢', '\u0301\u0323'],
+    ['that are letters at first', 'テ', '\uff9e'],
+  ])('takes a text of marks %s as any other', (_, letter, marks) => {
+    // It took the square of their number, in minutes.
+    const found = documentTokens(letter + marks.repeat(DOCUMENT_LENGTH_MAX / marks.length));
+    expect(found).toHaveLength(1);
+    expect(found[0]?.length).toBeLessThanOrEqual(TOKEN_LENGTH_MAX);
   });
 
   test('stands half characters', () => {
