@@ -136,6 +136,15 @@ describe('a text', () => {
     });
   });
 
+  test('is refused for a name of any length, and at once', async () => {
+    // To put so many marks in order took hours.
+    const name = `a${'\u0301\u0323'.repeat(1_500_000)}.md`;
+    expect((await write(name, 'text')).status).toBe(400);
+    const { body } = await write('a.md', 'text');
+    const renamed = await app.call('PATCH', `${project}/documents/${body.document.id}`, { name });
+    expect(renamed.status).toBe(400);
+  });
+
   test.each(['a.py', 'a.pdf', 'a'])('cannot be written to %s', async (filename) => {
     expect((await write(filename, 'text')).status).toBe(415);
   });
