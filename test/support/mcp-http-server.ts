@@ -17,11 +17,18 @@ export interface HttpServerDouble {
   signedIn: boolean;
   /** How an unknown session is refused. */
   refusal: 404 | 400;
+  /** What there is for a GET: nothing, a stream that stays open, one that ends at once, or an error. */
+  stream: 'none' | 'open' | 'brief' | 'error';
+  /** So many GETs have come. */
+  readonly streamsAsked: number;
+  endStreams(): void;
+  readonly tools: string[];
 }
 
 export async function startHttpServer(): Promise<HttpServerDouble> {
   const sessions = new Set<string>();
   const executed: string[] = [];
+  const streams: ServerResponse[] = [];
   let count = 0;
   const server = createServer((request, response) => {
     state.lastHeaders = request.headers;
@@ -35,7 +42,22 @@ export async function startHttpServer(): Promise<HttpServerDouble> {
     forgetSessions: () => sessions.clear(),
     signedIn: true,
     refusal: 404 as 404 | 400,
+    stream: 'none' as HttpServerDouble['stream'],
+    streamsAsked: 0,
+    endStreams() {
+      for (const stream of streams.splice(0)) stream.end();
+    },
+    tools: ['mark', 'break', 'hang'],
   };
+
+  function openStream(response: ServerResponse): void {
+    state.streamsAsked += 1;
+    if (state.stream === 'none') return void response.writeHead(405).end();
+    if (state.stream === 'error') return void response.writeHead(503).end();
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write('retry: 1\n\n');
+    if (state.stream === 'brief') response.end();
+    else streams.push(response);
+  }
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!state.signedIn) return void response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
@@ -49,7 +71,7 @@ export async function startHttpServer(): Promise<HttpServerDouble> {
     const session = String(request.headers['mcp-session-id'] ?? '');
     if (request.method === 'DELETE')
       return void response.writeHead(sessions.delete(session) ? 200 : 404).end();
-    if (request.method === 'GET') return void response.writeHead(405).end();
+    if (request.method === 'GET') return openStream(response);
     let body = '';
     for await (const chunk of request) body += String(chunk);
     const { id, method, params } = JSON.parse(body);
@@ -75,7 +97,7 @@ export async function startHttpServer(): Promise<HttpServerDouble> {
     if (id === undefined) return void response.writeHead(202).end();
     if (method === 'tools/list') {
       return answer({
-        tools: ['mark', 'break', 'hang'].map((name) => ({ name, inputSchema: { type: 'object' } })),
+        tools: state.tools.map((name) => ({ name, inputSchema: { type: 'object' } })),
       });
     }
     if (method !== 'tools/call') return answer({});

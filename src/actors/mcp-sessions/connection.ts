@@ -5,7 +5,7 @@
 import { Client } from '@modelcontextprotocol/client';
 import type { Fault } from '../../std/errors.ts';
 import type { ActorContext } from '../../supervisor/actor.ts';
-import type { ListName } from './catalogue.ts';
+import { LISTS, type ListName } from './catalogue.ts';
 import { type Chatter, openChatter, type Tell } from './chatter.ts';
 import { connectFault } from './failures.ts';
 import { type McpServerInfo, type McpSessionArgs, mcpSessionFaults } from './protocol.ts';
@@ -24,6 +24,8 @@ export interface Connection {
   /** N2. A sentence that begins with "it"; null when `close` was called. */
   readonly ended: Promise<string | null>;
   readonly hasEnded: boolean;
+  /** It answers, but what it says unasked is not heard any more. */
+  readonly isDeaf: boolean;
   /** Resolves when nothing of it is left: no process, no socket. Never rejects. */
   close(): Promise<void>;
 }
@@ -50,12 +52,19 @@ export async function openConnection(context: ActorContext, order: ConnectionOrd
     hasEnded = true;
     onEnd(how);
   };
+  let isDeaf = false;
   let broken: { readonly how: string; readonly isLasting: boolean } | null = null;
   const open = openTransport(context, args.server, target, args.egress, {
     onErrorLine: chatter.errorLine,
     onBroken(how, isLasting) {
       broken ??= { how, isLasting };
       end(how);
+    },
+    onGap() {
+      for (const list of LISTS) order.onListChanged(list);
+    },
+    onDeaf() {
+      isDeaf = true;
     },
   });
   const client = new Client(
@@ -112,6 +121,9 @@ export async function openConnection(context: ActorContext, order: ConnectionOrd
     ended,
     get hasEnded() {
       return hasEnded;
+    },
+    get isDeaf() {
+      return isDeaf;
     },
     close,
   };

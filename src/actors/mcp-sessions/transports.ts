@@ -10,6 +10,7 @@ import type { EgressPolicy } from '../../egress/guard.ts';
 import type { ActorContext } from '../../supervisor/actor.ts';
 import { openBoundedFetch } from './bounded-fetch.ts';
 import { childEnvironment, resolved, resolvedAll, type Variables } from './environment.ts';
+import { type EventStreamHooks, eventStream } from './event-stream.ts';
 import { type Mask, maskOf } from './masking.ts';
 import { signedIn } from './oauth-provider.ts';
 import { type McpAuth, type McpServer, mcpSessionFaults } from './protocol.ts';
@@ -90,7 +91,7 @@ export interface OpenTransport {
   release(): Promise<void>;
 }
 
-export interface TransportHooks {
+export interface TransportHooks extends EventStreamHooks {
   onErrorLine(line: string): void;
   /** The connection is of no use any more, though its transport may not have closed; a sentence that begins with "it". */
   onBroken(how: string, isLasting: boolean): void;
@@ -101,7 +102,7 @@ export function openTransport(
   server: McpServer,
   target: Target,
   egress: EgressPolicy,
-  { onErrorLine, onBroken }: TransportHooks,
+  { onErrorLine, onBroken, ...hooks }: TransportHooks,
 ): OpenTransport {
   if (target.kind === 'stdio') {
     const start = () => startServerProcess(target, context.clock, context.random);
@@ -130,7 +131,9 @@ export function openTransport(
     };
     return { transport, release: () => requests.close() };
   }
-  const transport = new StreamableHTTPClientTransport(url, options);
+  const { onerror, ...stream } = eventStream(options.fetch, context.clock, hooks);
+  const transport = new StreamableHTTPClientTransport(url, { ...options, ...stream });
+  transport.onerror = onerror;
   return {
     transport: endingItsSession(transport, context),
     release: () => requests.close(),

@@ -3,14 +3,14 @@
 //    many can do only one thing at a time, and the call has a deadline of its own.
 // U2 Lists that a server says have changed are asked for anew: those only, one time after the other, however often it says so.
 //    What it says while the connection is being opened counts too: the list may have been asked for before that. One that it owes
-//    is asked for again and again.
+//    is asked for again and again; and so is each one, with every ping, where its word does not reach us any more.
 // U3 A connection that nobody has used for `mcp.idle_seconds` is closed; the next call opens it again.
 
 import { ProtocolError } from '@modelcontextprotocol/client';
 import type { ActorContext } from '../../supervisor/actor.ts';
 import type { Settings } from '../config/protocol.ts';
 import type { Calls } from './calls.ts';
-import type { ListName } from './catalogue.ts';
+import { LISTS, type ListName } from './catalogue.ts';
 import type { Connection } from './connection.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { ANYTHING } from './untrusted.ts';
@@ -43,7 +43,9 @@ export class Upkeep {
   begin(connection: Connection, settings: Settings): void {
     const { clock } = this.#context;
     this.#every('ping', settings['mcp.ping_seconds'], connection, () => {
-      if (this.#calls.isIdle) this.#ping(connection);
+      if (!this.#calls.isIdle) return;
+      this.#ping(connection);
+      if (connection.isDeaf) for (const list of LISTS) this.listChanged(list); // U2
     });
     let made = this.#calls.made;
     let quietSinceMs = clock.monotonicMs();

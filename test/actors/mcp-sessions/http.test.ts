@@ -90,6 +90,43 @@ test('a redirect to another origin is not followed, and an answer without end no
   }
 });
 
+test('a stream that never lasts is not opened again at once, whatever delay its server names', async () => {
+  const server = await startHttpServer();
+  server.stream = 'brief';
+  const sessions = await openMcpSessions();
+  const session = sessions.open(remoteServer(server.url));
+  for (let call = 0; call < 100; call += 1) await session.text('mark', { mark: 'a' });
+  expect(server.streamsAsked).toBeLessThan(20);
+});
+
+test('what changed while there was no stream to say it on is found when there is one again', async () => {
+  const server = await startHttpServer();
+  server.stream = 'open';
+  const sessions = await openMcpSessions();
+  const session = sessions.open(remoteServer(server.url));
+  await session.ask('connect', {});
+  await eventually(() => server.streamsAsked).toBe(1);
+  server.tools.push('new');
+  server.endStreams();
+  await eventually(() => session.heard.catalogues.at(-1)?.tools.map(({ name }) => name)).toContain('new');
+});
+
+test('a server that gives no stream any more is asked for its lists now and then', async () => {
+  const server = await startHttpServer();
+  server.stream = 'open';
+  const sessions = await openMcpSessions();
+  await sessions.configure({ mcp: { ping_seconds: 1 } });
+  const session = sessions.open(remoteServer(server.url));
+  await session.ask('connect', {});
+  await eventually(() => server.streamsAsked).toBe(1);
+  server.stream = 'error';
+  server.endStreams();
+  await eventually(() => server.streamsAsked).toBe(3);
+  server.tools.push('new');
+  await eventually(() => session.heard.catalogues.at(-1)?.tools.map(({ name }) => name)).toContain('new');
+  expect(server.streamsAsked).toBe(3);
+});
+
 test('the transport websocket is refused', async () => {
   const sessions = await openMcpSessions();
   const session = sessions.open(remoteServer('wss://localhost', { transport: 'websocket' }));
