@@ -81,17 +81,13 @@ export function openTransport(options: TransportOptions = {}): Transport {
     post: (connection, path, headers, body, onArrived) =>
       postForEvents(agentsFor(connection), connection, path, headers, body, onArrived),
     fetch(connection) {
-      const silenceMs = connection.timeoutMs;
-      const patient = agentsFor(connection).first.compose(
-        (dispatch) => (request, handler) =>
-          dispatch({ ...request, headersTimeout: silenceMs, bodyTimeout: silenceMs }, handler),
-      );
+      const dispatcher = agentsFor(connection).dispatcher(connection.timeoutMs);
       // The SDKs speak the platform's fetch; undici's is the same function with a pool that we choose.
       return ((input: string, init?: object) =>
         undiciFetch(input, {
           ...init,
           redirect: 'manual',
-          dispatcher: patient,
+          dispatcher,
         })) as unknown as typeof globalThis.fetch;
     },
     async close() {

@@ -1,7 +1,8 @@
 // What both adapters make of a provider's answer, over real HTTP.
 
 import { describe, expect, test } from 'vitest';
-import { APIS, openModelCalls } from './model-calls.ts';
+import { STREAMS_PER_AGENT_MAX } from '../../../src/actors/providers/agent-group.ts';
+import { APIS, collect, openModelCalls } from './model-calls.ts';
 
 const LIMERICK = 'Ein Mann aus Überlingen, 日本語の文字, 🧪🪐 und ein „Zitat“ — fertig.';
 
@@ -27,6 +28,18 @@ describe.each(APIS)('an answer of the %s API', (api) => {
     const second = await stream.next();
     expect(second.value?.[0]).toEqual({ kind: 'text', text: 'two' });
     await stream.return?.();
+  });
+
+  test('waits for no other one, however many are under way', async () => {
+    const count = STREAMS_PER_AGENT_MAX + 2;
+    await using calls = await openModelCalls({ fault: { kind: 'silence' } });
+    const leaving = new AbortController();
+    const change = { connection: { timeoutMs: 60_000 } };
+    const answers = Array.from({ length: count }, () => collect(calls.stream(api, leaving.signal, change)));
+    await calls.double.received(count - 1);
+    leaving.abort();
+    await Promise.all(answers);
+    expect(await (await calls.double.received(0)).ended).toBe('client_left');
   });
 
   test('that arrives at once is one batch', async () => {
