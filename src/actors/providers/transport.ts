@@ -146,6 +146,7 @@ function postForEvents(
       if (phase.kind === 'closed') started.abort(new UnfinishedAnswer('closed'));
     },
     onResponseStart(started, status, responseHeaders) {
+      if (status < 200) return; // An interim response, with the answer behind it.
       started.rawHeaders = null; // A dozen small buffers, which would live as long as the stream.
       if (phase.kind !== 'open') return;
       if (status !== 200) phase = { kind: 'refused', failure: new HttpFailure(status, responseHeaders) };

@@ -1,8 +1,21 @@
 // What both adapters make of a provider's answer, over real HTTP.
 
+import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { STREAMS_PER_AGENT_MAX } from '../../../src/actors/providers/agent-group.ts';
-import { APIS, collect, openModelCalls } from './model-calls.ts';
+import { APIS, type Api, collect, openModelCalls } from './model-calls.ts';
+
+/** `Hello`, as each of them says it. */
+const EVENTS: Readonly<Record<Api, string>> = {
+  openai: 'data: {"choices":[{"delta":{"content":"Hello"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
+  anthropic: [
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello' } },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+    { type: 'message_stop' },
+  ]
+    .map((event) => `data: ${JSON.stringify(event)}\n\n`)
+    .join(''),
+};
 
 const LIMERICK = 'Ein Mann aus Überlingen, 日本語の文字, 🧪🪐 und ein „Zitat“ — fertig.';
 
@@ -40,6 +53,16 @@ describe.each(APIS)('an answer of the %s API', (api) => {
     leaving.abort();
     await Promise.all(answers);
     expect(await (await calls.double.received(0)).ended).toBe('client_left');
+  });
+
+  test('may be announced by an interim response', async () => {
+    await using server = await startRawServer(
+      'HTTP/1.1 103 Early Hints\r\nlink: </style.css>\r\n\r\n',
+      `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n${EVENTS[api]}`,
+    );
+    await using calls = await openModelCalls({ text: 'never' });
+    const answer = await calls.ask(api, { connection: { baseUrl: server.url } });
+    expect(answer).toMatchObject({ text: 'Hello', finish: 'stop' });
   });
 
   test('that arrives at once is one batch', async () => {
@@ -211,3 +234,19 @@ describe('a chat-completions answer', () => {
     expect(answer).toMatchObject({ text: 'done', finish: 'stop', usage: null });
   });
 });
+
+/** Answers every connection with these pieces, as they are. */
+async function startRawServer(...pieces: readonly string[]) {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => {
+      for (const piece of pieces) socket.write(piece);
+      socket.end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+}
