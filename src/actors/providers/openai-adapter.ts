@@ -35,8 +35,10 @@ class OpenaiAnswer implements AsyncIterableIterator<Deltas, void, undefined>, Pu
   #stream: EventStream | null = null;
   #deadline: Timer | null = null;
   #isOverdue = false;
-  /** Reading may bring in what the connection has held back, and closing wakes us too: that is for the next pull. */
+  /** Reading may bring in what the connection has held back, and closing wakes us too: that is not read in between. */
   #isReading = false;
+  /** Something has come since it was last read. Nobody tells of it again. */
+  #hasArrived = false;
   #taker: Taker<Deltas> | null = null;
   /** How it ended: told when all deltas are. */
   #outcome: { readonly fault: unknown } | null = null;
@@ -83,7 +85,10 @@ class OpenaiAnswer implements AsyncIterableIterator<Deltas, void, undefined>, Pu
         '/chat/completions',
         openaiHeaders(connection),
         media.bodyOf(body) ?? body,
-        () => this.#advance(),
+        () => {
+          this.#hasArrived = true;
+          this.#advance();
+        },
       );
     } catch (error) {
       this.#finish(error);
@@ -104,7 +109,11 @@ class OpenaiAnswer implements AsyncIterableIterator<Deltas, void, undefined>, Pu
     if (this.#outcome !== null) this.#give(this.#builder.take());
     else if (this.#stream !== null) {
       this.#isReading = true;
-      const deltas = this.#read(this.#stream);
+      let deltas: Deltas;
+      do {
+        this.#hasArrived = false;
+        deltas = this.#read(this.#stream);
+      } while (deltas.length === 0 && this.#outcome === null && this.#hasArrived);
       this.#isReading = false;
       this.#give(deltas);
     }
