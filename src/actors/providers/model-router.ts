@@ -66,7 +66,10 @@ export function createModelRouter({ lists, health, listingOf }: RouterParts): Mo
   return {
     async resolve({ model, fallback, failedProviders = [], hasMedia = false }, landscape) {
       const isOpen = ({ provider }: Candidate): boolean => !failedProviders.includes(provider);
-      const plan = await planOf({ requested: model, fallback }, landscape, isOpen);
+      const wish = { requested: model, fallback };
+      await listsFor(wish, landscape, isOpen);
+      // From here to `sent` nothing is waited for: of many turns at once, one tries a provider that has failed.
+      const plan = planRoute(wish, factsOf(landscape));
       const candidate = plan.candidates.find(isOpen);
       if (candidate === undefined) throw nothingUsable(model, landscape);
       health.sent(candidate.provider);
@@ -75,7 +78,7 @@ export function createModelRouter({ lists, health, listingOf }: RouterParts): Mo
 
     async preview(wish, landscape) {
       await Promise.all(Array.from(landscape.connections.values(), listWhereUnknown));
-      const plan = await planOf(wish, landscape);
+      const plan = planRoute(wish, factsOf(landscape));
       const [first] = plan.candidates;
       if (first === undefined) throw nothingUsable(wish.requested, landscape);
       return {
@@ -86,27 +89,24 @@ export function createModelRouter({ lists, health, listingOf }: RouterParts): Mo
     },
   };
 
-  /** M1, M2. */
-  async function planOf(
+  /** M2. */
+  async function listsFor(
     wish: ModelWish,
-    { settings, connections }: Landscape,
-    isOpen = (_candidate: Candidate): boolean => true,
-  ): Promise<RoutePlan> {
-    const facts = factsOf(settings, connections);
-    const plan = planRoute(wish, facts);
-    const first = plan.candidates.find(isOpen);
+    landscape: Landscape,
+    isOpen: (candidate: Candidate) => boolean,
+  ): Promise<void> {
+    const first = planRoute(wish, factsOf(landscape)).candidates.find(isOpen);
     const isSure =
       first !== undefined && referenceOf(first) !== MODEL_DEFAULT && health.isHealthy(first.provider);
-    if (isSure || connections.size === 0) return plan;
-    await Promise.all(Array.from(connections.values(), listWhereUnknown));
-    return planRoute(wish, facts);
+    if (!isSure) await Promise.all(Array.from(landscape.connections.values(), listWhereUnknown));
   }
 
   async function listWhereUnknown(connection: Connection): Promise<void> {
     if (lists.isWorthWaitingFor(connection.provider)) await listingOf(connection);
   }
 
-  function factsOf(settings: Settings, connections: Landscape['connections']): RoutingFacts {
+  /** M1. */
+  function factsOf({ settings, connections }: Landscape): RoutingFacts {
     const roles: Readonly<Record<string, string>> = {
       fast_utility: settings['models.roles.fast_utility'],
       deep_reasoning: settings['models.roles.deep_reasoning'],

@@ -271,6 +271,22 @@ describe('a turn', () => {
     expect(await resolve()).toMatchObject({ reference: 'openai:gpt-4.1', substitution: null });
   });
 
+  test('is one of many that tries a provider whose cool-down is over', async () => {
+    await using system = await openProviderSystem();
+    const openai = await system.double({ script: {} });
+    const anthropic = await system.double({ script: {} });
+    await system.set({ ...openaiAt(openai), ...anthropicAt(anthropic) });
+    await system.providers.ask('models', {});
+    system.providers.tell('met', { provider: 'openai', baseUrl: openai.baseUrl, healthy: false });
+    await system.providers.ask('catalog', {});
+    system.elapse(31_000);
+    const routes = await Promise.all(
+      Array.from({ length: 8 }, () => system.providers.ask('resolve', { model: 'openai:gpt-4.1' })),
+    );
+    const triers = routes.filter(({ connection }) => connection.provider === 'openai');
+    expect(triers).toHaveLength(1);
+  });
+
   test('asks a failing provider after all when there is no other', async () => {
     await using system = await openProviderSystem();
     const double = await system.double({ script: {}, models: { list: [], status: 500 } });
