@@ -75,14 +75,20 @@ export function createAnthropicAdapter(): Adapter {
         signal: call.signal,
         ...sentInstead(media.bodyOf(body)),
       });
-      for await (const payloads of payloadsOf(await answer.asResponse(), call.signal)) {
-        for (const payload of payloads) {
-          const event = parseEvent(payload);
-          if (event.type !== 'error') thoughts.see(event);
-          readEvent(event, builder, usage);
+      const response = await answer.asResponse();
+      try {
+        for await (const payloads of payloadsOf(response, call.signal)) {
+          for (const payload of payloads) {
+            const event = parseEvent(payload);
+            if (event.type !== 'error') thoughts.see(event);
+            readEvent(event, builder, usage);
+          }
+          const deltas = builder.take();
+          if (deltas.length > 0) yield deltas;
         }
-        const deltas = builder.take();
-        if (deltas.length > 0) yield deltas;
+      } catch (error) {
+        // Behind its stop reason an answer has nothing to lose.
+        if (!builder.finished) throw error;
       }
       if (signal.aborted) return; // D2
       if (!builder.finished) throw new UnfinishedAnswer('no stop reason');

@@ -55,6 +55,16 @@ describe.each(APIS)('an answer of the %s API', (api) => {
     expect(await (await calls.double.received(0)).ended).toBe('client_left');
   });
 
+  test('is whole when the connection breaks behind its end', async () => {
+    const events = EVENTS[api].split('\n\n').slice(0, -2).join('\n\n');
+    await using server = await startRawServer(
+      `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 9999\r\n\r\n${events}\n\n`,
+    );
+    await using calls = await openModelCalls({ text: 'never' });
+    const answer = await calls.ask(api, { connection: { baseUrl: server.url } });
+    expect(answer).toMatchObject({ text: 'Hello', finish: 'stop' });
+  });
+
   test('may be announced by an interim response', async () => {
     await using server = await startRawServer(
       'HTTP/1.1 103 Early Hints\r\nlink: </style.css>\r\n\r\n',
