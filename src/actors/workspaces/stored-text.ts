@@ -3,6 +3,8 @@
 // X2 Bytes that are neither UTF-8 nor begin with the mark of UTF-16 are read as Windows-1252, in which nothing is wrong.
 
 import type { OpenBlob } from '../../storage/contract.ts';
+import { TEXT_BYTES_MAX } from './protocol.ts';
+import { documentRefusals } from './refusals.ts';
 
 export interface TextPage {
   readonly text: string;
@@ -63,10 +65,16 @@ export interface Edit {
   readonly replacements: number;
 }
 
-/** Nothing is replaced where the text is not found, or is found more than once and not all of it is meant. */
+/**
+ * Nothing is replaced where the text is not found, or is found more than once and not all of it is meant. What would be too large is
+ * not even made: a word for each letter of a long text is more than a string can be. @throws document_too_large
+ */
 export function edited(text: string, find: string, replace: string, isAllMeant: boolean): Edit {
   const pieces = find === '' ? [text] : text.split(find);
   const found = pieces.length - 1;
   const replacements = found === 1 || isAllMeant ? found : 0;
+  // A character takes a byte at least.
+  if (text.length + replacements * (replace.length - find.length) > TEXT_BYTES_MAX)
+    throw documentRefusals.tooLarge(TEXT_BYTES_MAX);
   return { text: replacements === 0 ? text : pieces.join(replace), found, replacements };
 }

@@ -121,6 +121,16 @@ test('text is read in pages, and the pages make the whole', async () => {
   expect(behind).toMatchObject({ text: '', next_offset: null });
 });
 
+test('an edit that would make more of a text than it may be is refused, and made by nobody', async () => {
+  const { actors, write, find } = await open();
+  const { id, sha256 } = await write('a.md', 'a'.repeat(1_000_000));
+  const order = { user_id, document_id: id, find: 'a', replace: 'b'.repeat(1_000), replace_all: true };
+  await expect(actors.ask(workspaces, 'editText', order)).rejects.toMatchObject({
+    code: 'document_too_large',
+  });
+  expect(await find(id)).toMatchObject({ sha256 });
+});
+
 test('an edit replaces what is found once, or all of it when that is meant', async () => {
   const { actors, write } = await open();
   const { id } = await write('a.md', 'one $& two two');
