@@ -3,6 +3,7 @@
 //    first, then what was asked for longest.
 // D2 An order that nobody waits for any more is dropped at its next slice.
 // D3 A model is opened with the first order that names it, and is what it was when it was locked, or is refused.
+// D4 A vector is of numbers. Models of half precision overflow at some texts: that is the text's fault, as nothing else helps.
 
 import { declareFaults } from '../../std/errors.ts';
 import { call, protocol } from '../../supervisor/protocol.ts';

@@ -1,4 +1,4 @@
-// Embedder actor: the only one on its thread, which ends with it. Promises D1 to D3 stand in embedder-protocol.ts.
+// Embedder actor: the only one on its thread, which ends with it. Promises D1 to D4 stand in embedder-protocol.ts.
 
 import { unreachable } from '../../std/assert.ts';
 import { afterTurn } from '../../std/event-loop.ts';
@@ -11,6 +11,7 @@ import { openFolderEngine } from './folder-engine.ts';
 import { openLexicalEngine } from './lexical-engine.ts';
 import type { Model } from './model.ts';
 import { OpenModels } from './open-models.ts';
+import { embeddingFaults } from './protocol.ts';
 import { openRemoteEngine } from './remote-engine.ts';
 import { Slices } from './slices.ts';
 
@@ -68,8 +69,12 @@ export const embedderActor = actor({
       { id, texts, kind, priority }: EmbedOrder,
       signal: AbortSignal,
     ): Promise<EmbedResult> {
-      if (!model.isComputedHere) return { ...(await model.run(texts, kind, signal, id)), busyMs: 0 };
-      return slices.run(model, { texts, kind, priority, signal });
+      const made = model.isComputedHere
+        ? await slices.run(model, { texts, kind, priority, signal })
+        : { ...(await model.run(texts, kind, signal, id)), busyMs: 0 };
+      if (!made.vectors.every(Number.isFinite))
+        throw embeddingFaults.text_unworkable(`${model.facts.model} makes no vector of this text`); // D4
+      return made;
     }
 
     /** D3. */

@@ -8,7 +8,7 @@
 //    bulk work waits.
 // B4 What waits is bounded: beyond it `embeddings_full` says to come again. Who asked and left is not worked for any further.
 // B5 A thread that dies costs its texts one more try, each by itself; a text that ends its thread again is given up. So it is with
-//    texts that a remote engine refuses together.
+//    texts that a remote engine refuses together, or a model makes no numbers of.
 // B6 A text longer than the model takes is cut, as the model's own tools do it.
 
 import { declareFaults } from '../../std/errors.ts';

@@ -3,7 +3,7 @@
 //    that happens to hold its words.
 // W2 A batch is of one engine and one kind. It is filled from near the head of the queue, so that nothing waits for long
 //    because others fit together better.
-// W3 Suspects were in a batch whose thread died, or that was refused for one of its texts. They go alone, and before all others
+// W3 Suspects were in a batch whose thread died, or that failed for one of its texts. They go alone, and before all others
 //    of their priority.
 
 import type { Asking } from './asking.ts';

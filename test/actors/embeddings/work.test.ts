@@ -1,8 +1,15 @@
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { TEXTS_MAX } from '../../../src/actors/embeddings/protocol.ts';
 import { isFault } from '../../../src/std/errors.ts';
-import { type BertShape, SMALL_BERT, writeBertFolder } from '../../support/bert-model.ts';
+import {
+  type BertShape,
+  bertGraph,
+  bertWeights,
+  SMALL_BERT,
+  vocabularyOf,
+  writeBertFolder,
+} from '../../support/bert-model.ts';
 import { frailEmbedder, POISON } from '../../support/frail-embedder.ts';
 import { temporaryFolder } from '../../support/storage.ts';
 import { cosine, openEmbeddings, PATIENT_MS } from './embeddings-system.ts';
@@ -34,6 +41,24 @@ describe('texts', () => {
       expect(cosine(vector, single[at] as Float32Array)).toBeCloseTo(1, 5);
       expect(cosine(vector, twice[texts.length - 1 - at] as Float32Array)).toBeCloseTo(1, 5);
     }
+  });
+
+  test('of which a model makes no numbers are told so, and cost no other its vector', async () => {
+    const folder = await temporaryFolder();
+    onTestFinished(() => folder[Symbol.asyncDispose]());
+    const weights = bertWeights(SMALL_BERT);
+    const { width } = SMALL_BERT;
+    const row = vocabularyOf(SMALL_BERT).indexOf('money') * width;
+    weights['word']?.fill(Number.NaN, row, row + width);
+    const files = { 'onnx/model.onnx': bertGraph(SMALL_BERT, weights) };
+    const model_dir = await writeBertFolder(join(folder.directory, 'overflowing'), SMALL_BERT, { files });
+    const { embed } = await openEmbeddings({ settings: { embeddings: { model_dir, threads: 1 } } });
+    const asked = ['river', 'money', 'bank'].map((text) => embed([text], { priority: 'bulk' }));
+    expect(await Promise.allSettled(asked)).toMatchObject([
+      { status: 'fulfilled' },
+      { reason: { code: 'text_unworkable' } },
+      { status: 'fulfilled' },
+    ]);
   });
 
   test('too many or too long ones are refused, and none at all are no work', async () => {
