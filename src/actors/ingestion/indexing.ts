@@ -1,6 +1,8 @@
 // Indexing actor: takes documents through parsing, embedding and filing, on a thread of its own: what it files it also breaks
 // into words, and that is work. The parsers have threads of their own below it, since they may loop.
 // X1 One part of a document is embedded while the one before it is filed; nothing else of the document is in memory.
+// X2 What is done with a document is done in turn. An ingest that nobody waits for any more ends soon, but may be at its last commit:
+//    what comes after it, a newer revision or a deletion, must find all that it leaves.
 
 import { stepBack } from '../../std/thread-priority.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
@@ -51,10 +53,27 @@ export const indexingActor = actor({
       restart: 'permanent',
     });
 
+    /** By document, the last of its turns. */
+    const turns = new Map<string, Promise<unknown>>();
+    /** X2. */
+    const inTurn = <Result>(documentId: string, work: () => Promise<Result>): Promise<Result> => {
+      const turn = (turns.get(documentId) ?? Promise.resolve()).then(work, work);
+      const ended = (): void => {
+        if (turns.get(documentId) === turn) turns.delete(documentId);
+      };
+      turns.set(documentId, turn);
+      turn.then(ended, ended);
+      return turn;
+    };
+
     return {
-      index: (order, { signal }) => new Ingest(context, store, parsers, model, order, signal).run(),
+      index: (order, { signal }) =>
+        inTurn(order.document.document_id, () => {
+          signal.throwIfAborted();
+          return new Ingest(context, store, parsers, model, order, signal).run();
+        }),
       async forget({ document_ids }) {
-        for (const id of document_ids) await store.removeOthers(id, null);
+        for (const id of document_ids) await inTurn(id, () => store.removeOthers(id, null));
         return {};
       },
     };
