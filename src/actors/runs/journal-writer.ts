@@ -1,12 +1,14 @@
 // JournalWriter: commits what the runs of one thread say, all of them together.
 // G1 One commit at a time. What is said meanwhile, by whichever run, goes into the next one.
 // G2 A commit takes at most COMMIT_CHARS_MAX characters, and the runs in the order in which they began to wait.
-// G3 What is refused for now is tried again as `patience` says, except for runs that are ending: nobody can wait for those.
+// G3 What is refused for now is tried again as `patience` says, and fails for all of the commit when that is at its end; at once for
+//    runs that are ending: nobody can wait for those.
 // G4 What is refused for good is tried run by run: a bug in one of them does not reach the others.
 //
 // What the profile said: with a commit for each run, an event made half a dozen promises and closures, all of which lived until
 // its commit. With thousands of runs that is too long for a young generation, and V8 marked the old one all the time.
 
+import { isFault } from '../../std/errors.ts';
 import type { JournalAppend, Journals } from '../../storage/contract.ts';
 import type { JournaledEvent } from './events.ts';
 
@@ -87,7 +89,9 @@ export class JournalWriter {
       await this.#patience(save);
       for (const { journal, append } of left) journal.committed(append.values.length);
     } catch (error) {
-      if (left.length === 1) left[0]?.journal.failed(error);
+      const isOver = left.length === 1 || (isFault(error) && error.retryable);
+      if (isOver)
+        for (const { journal } of left) journal.failed(error); // G3
       else for (const one of left) await this.#commit([one]); // G4
     }
   }

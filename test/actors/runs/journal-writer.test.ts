@@ -3,6 +3,7 @@ import type { JournaledEvent } from '../../../src/actors/runs/events.ts';
 import { JournalWriter } from '../../../src/actors/runs/journal-writer.ts';
 import { RunJournal } from '../../../src/actors/runs/run-journal.ts';
 import type { JournalAppend } from '../../../src/storage/contract.ts';
+import { storageFaults } from '../../../src/storage/faults.ts';
 
 type Commit = readonly JournalAppend<JournaledEvent>[];
 
@@ -82,5 +83,20 @@ describe('the writer of a thread', () => {
     await Promise.all([staying.flushed(), leaving.flushed()]);
     expect(commits).toEqual([['staying:1+1']]);
     expect(failures).toEqual(['leaving: Error: the disk is full']);
+  });
+
+  test('ends all runs of a commit whose time is up, and lets none of them wait as long again', async () => {
+    let waits = 0;
+    const patience = async (save: () => Promise<void>): Promise<void> => {
+      waits += 1;
+      await save();
+    };
+    const full = storageFaults.storage_full('the disk is full');
+    const { journal, failures } = watchedWriter(() => full, patience);
+    const runs = ['a', 'b', 'c'].map((run) => journal(run));
+    for (const run of runs) run.say('chunk', { content: '1' });
+    await Promise.all(runs.map((run) => run.flushed()));
+    expect(failures).toEqual(['a', 'b', 'c'].map((run) => `${run}: ${String(full)}`));
+    expect(waits).toBe(1);
   });
 });
