@@ -11,6 +11,8 @@ export function tampered(before: {
   readonly put?: (table: string) => void;
   /** A read of a table outside a write; gets the table's name. */
   readonly read?: (table: string) => void;
+  /** A read of a journal; gets its id. */
+  readonly readJournal?: (journal: string) => void;
   /** An append to journals; gets the entries. */
   readonly append?: (entries: readonly unknown[]) => Promise<void>;
 }): (storage: Storage) => Storage {
@@ -45,6 +47,10 @@ export function tampered(before: {
       journals: <Value>(name: string): Journals<Value> => {
         const journals = storage.journals<Value>(name);
         return overriding(journals, {
+          read: (journal, afterSeq, limits) => {
+            before.readJournal?.(journal);
+            return journals.read(journal, afterSeq, limits);
+          },
           append: async (journal, firstSeq, values, durability) => {
             await before.append?.(values);
             await journals.append(journal, firstSeq, values, durability);

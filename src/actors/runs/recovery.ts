@@ -1,6 +1,7 @@
 // Recovery: takes up runs that nobody runs any more. Each is resumed, or settled in the store: rows, last events, record (R5).
 // What is to be done is decided in resumption.ts and settlement.ts; this does it.
 // Repeatable: rows are idempotent by run, events are appended only where they are missing, a settled record is left alone.
+// What storage holds of one run may be damaged. That run is settled without it: none keeps the service from starting.
 
 import { isFault } from '../../std/errors.ts';
 import type { ActorContext } from '../../supervisor/actor.ts';
@@ -37,8 +38,15 @@ export async function takeUp(
   { what, ...allowed }: Loss,
 ): Promise<TakenUp> {
   const { run_id, createdAtMs } = record;
-  const stepSeq = lastStep(store.steps, run_id)?.seq ?? 0;
-  const behind = readEvents(store, run_id, stepSeq);
+  const journaled = ifReadable(context, run_id, () => {
+    const stepSeq = lastStep(store.steps, run_id)?.seq ?? 0;
+    return { stepSeq, behind: readEvents(store, run_id, stepSeq) };
+  });
+  if (journaled === undefined) {
+    const end = { status: 'failed', reason: `${what}, and its journal cannot be read` } as const;
+    return { kind: 'settled', outcome: await settleRun(context, store, record, end) };
+  }
+  const { stepSeq, behind } = journaled;
   const facts = { record, behind, isStored: false, ...allowed };
   const first = fateOf(facts);
   // Asked only where it matters: most runs that were under way have stored nothing.
@@ -68,13 +76,40 @@ export async function settleRun(
   end: LostEnd,
 ): Promise<RunOutcome> {
   const { run_id } = record;
-  const events = readEvents(store, run_id, 0);
+  const events = ifReadable(context, run_id, () => readEvents(store, run_id, 0));
+  if (events === undefined) return settleUnread(context, store, record, end);
   const { rows, lastEvents, status } = settleLostRun({ record, events, end, nowMs: context.clock.nowMs() });
   if (rows !== null) await saveRows(context, record, rows);
   if (lastEvents.length > 0) await store.journals.append(run_id, events.length + 1, lastEvents);
-  const usage = usageOfLost(events, lastStep(store.steps, run_id));
+  const step = ifReadable(context, run_id, () => lastStep(store.steps, run_id));
+  const usage = usageOfLost(events, step);
   await settleRecord(context, store, run_id, status, usage);
   return outcomeOf(record, status, [...events, ...lastEvents]);
+}
+
+/** Nobody knows what it has said: its user's message is kept, and the damaged journal left as it is. */
+async function settleUnread(
+  context: ActorContext,
+  store: RunStore,
+  record: RunRecord,
+  end: LostEnd,
+): Promise<RunOutcome> {
+  const { rows } = settleLostRun({ record, events: [], end, nowMs: context.clock.nowMs() });
+  if (rows !== null) await saveRows(context, record, rows);
+  await enterUsage(context, record.run_id, null);
+  await endRecord(context, store, record.run_id, end.status);
+  return outcomeOf(record, end.status, []);
+}
+
+/** Undefined for what is damaged: one journal must not keep the run, or the service, from going on. */
+function ifReadable<T>(context: ActorContext, runId: string, read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!isFault(error) || error.retryable) throw error;
+    context.log.error({ run: runId, error: error.message }, 'the journal of a lost run cannot be read');
+    return undefined;
+  }
 }
 
 async function holdsRows(
@@ -82,7 +117,14 @@ async function holdsRows(
   { run_id, session_id: conversation_id, request }: RunRecord,
 ): Promise<boolean> {
   if (request.use_memory === false) return false;
-  return (await context.ask(conversations, 'holds', { conversation_id, run_id })).isHeld;
+  try {
+    return (await context.ask(conversations, 'holds', { conversation_id, run_id })).isHeld;
+  } catch (error) {
+    if (!isFault(error) || error.retryable || context.signal.aborted) throw error;
+    // Who cannot know must not have it answered twice.
+    context.log.error({ run: run_id, error: error.message }, 'the conversation of a lost run cannot be read');
+    return true;
+  }
 }
 
 async function saveRows(
@@ -112,10 +154,19 @@ export async function settleRecord(
   usage: TurnUsage | null,
 ): Promise<void> {
   await enterUsage(context, runId, usage);
-  const updatedAtMs = context.clock.nowMs();
-  await changeRunning(context, store, runId, (record) => ({ ...record, status, updatedAtMs }));
+  await endRecord(context, store, runId, status);
   await store.steps.expire(runId);
   await store.journals.seal(runId);
+}
+
+function endRecord(
+  context: ActorContext,
+  store: RunStore,
+  runId: string,
+  status: Exclude<RunStatus, 'running'>,
+): Promise<void> {
+  const updatedAtMs = context.clock.nowMs();
+  return changeRunning(context, store, runId, (record) => ({ ...record, status, updatedAtMs }));
 }
 
 /** Durable before the run begins again: one that its host dies of must not be resumed for ever. */

@@ -338,6 +338,51 @@ describe('runs that the last process left running', () => {
     ]);
   });
 
+  test('are settled though the journal of one of them is damaged', async () => {
+    const app = await openRunsSystem({
+      storage: tampered({
+        readJournal(journal) {
+          if (journal === 'one') throw storageFaults.storage_damaged('a journal cannot be read');
+        },
+      }),
+      async left(storage) {
+        const store = openRunStore(storage);
+        await storage.write('committed', (tx) => {
+          for (const run_id of ['one', 'two']) tx.put(store.records, run_id, left(run_id));
+        });
+        for (const run_id of ['one', 'two']) {
+          await store.journals.append(run_id, 1, [['chunk', JSON.stringify({ content: 'Half' })]]);
+        }
+      },
+    });
+    expect(await app.status('one')).toBe('failed');
+    expect(await app.rows('one')).toMatchObject([{ role: 'user', content: 'Hello from one' }]);
+    await expect(app.events('one').rest()).rejects.toMatchObject({ code: 'storage_damaged' });
+    expect(orderOf(await app.events('two').rest())).toEqual(['chunk', 'error', 'close']);
+    const next = await app.start({ message: 'Hello', session_id: 'one' });
+    expect(textOf(await app.events(next).rest())).toBe('Hello from the double.');
+  });
+
+  test('are settled though the conversation of one of them is damaged', async () => {
+    let isDamaged = true;
+    const app = await openRunsSystem({
+      storage: tampered({
+        read(table) {
+          if (isDamaged && table === 'conversations')
+            throw storageFaults.storage_damaged('it cannot be read');
+        },
+      }),
+      async left(storage) {
+        const store = openRunStore(storage);
+        await storage.write('committed', (tx) => tx.put(store.records, 'one', left('one')));
+        await store.journals.append('one', 1, [['status', JSON.stringify({ phase: 'thinking' })]]);
+      },
+    });
+    isDamaged = false;
+    expect(orderOf(await app.events('one').rest())).toEqual(['status(thinking)', 'error', 'close']);
+    expect(await app.status('one')).toBe('failed');
+  });
+
   test('may be cancelled while it cannot be said yet whether they go on', async () => {
     const clock = new ManualClock();
     let isBusy = true;
