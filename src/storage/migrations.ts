@@ -2,7 +2,7 @@
 // G1 A migration that ran is never changed: the next one mends it.
 // G2 A crash leaves the data at the version before or after a migration, never in between.
 
-import type { Storage, Table, Transaction } from './contract.ts';
+import type { Key, Storage, Table, Transaction } from './contract.ts';
 
 /** What a migration declares its tables and full texts with, as they are before or after it. */
 export type Declarations = Pick<Storage, 'table' | 'fullText'>;
@@ -25,6 +25,11 @@ export const MIGRATIONS: readonly Migration[] = [
     summary: 'journals begin in a log; records of before are spans, and stay as they are',
     migrate() {},
   },
+  {
+    version: 4,
+    summary: 'documents that wait to be read are found by their workspace too',
+    migrate: pendingByWorkspace,
+  },
 ];
 
 /** Runs are kept for two hours, so that one commit can hold them all. */
@@ -43,6 +48,32 @@ function runOrigins(tx: Transaction, declarations: Declarations): void {
   for (const { key, value } of [...tx.range(records)]) {
     const { isDetached, ...run } = value as Before;
     tx.put(records, key, { ...run, origin: isDetached ? 'stream' : 'chat', resumes: 0 });
+  }
+}
+
+/** All other documents, and the other indexes, stay as they are. */
+function pendingByWorkspace(tx: Transaction, declarations: Declarations): void {
+  interface Waiting {
+    readonly status: string;
+    readonly userId: string;
+    readonly workspaceId: string;
+    readonly pendingSinceMs: number;
+  }
+  const documents = declarations.table<
+    Waiting,
+    Record<'pending' | 'pending_by_workspace', (document: Waiting) => Key | null>
+  >({
+    name: 'documents',
+    indexes: {
+      pending: ({ status, pendingSinceMs }) => (status === 'pending' ? [pendingSinceMs] : null),
+      pending_by_workspace: ({ status, userId, workspaceId, pendingSinceMs }) =>
+        status === 'pending' ? [userId, workspaceId, pendingSinceMs] : null,
+    },
+  });
+  for (const { key, value } of [...tx.by(documents, 'pending')]) {
+    // Put over itself it would be taken to have all its entries.
+    tx.remove(documents, key);
+    tx.put(documents, key, value);
   }
 }
 

@@ -100,3 +100,41 @@ test('the second one tells listed runs from blocking chats, and keeps the list',
   expect(Array.from(records.by('byUser'), ({ key }) => key)).toEqual(['a']);
   await storage.close();
 });
+
+test('the fourth one finds documents that wait by their workspace', async () => {
+  const directory = await folderOfThisTest();
+  const document = {
+    workspaceId: 'ws_1',
+    userId: 'ada',
+    filename: 'a.md',
+    status: 'pending',
+    pendingSinceMs: 2,
+  };
+  type Document = typeof document;
+  const indexes = {
+    by_name: ({ userId, workspaceId, filename }: Document) => [userId, workspaceId, filename],
+    pending: ({ status, pendingSinceMs }: Document) => (status === 'pending' ? [pendingSinceMs] : null),
+  };
+  const before = await openMigrated({ directory, primary: true }, MIGRATIONS.slice(0, 3));
+  const old = before.table<Document, typeof indexes>({ name: 'documents', indexes });
+  await before.write('flushed', (tx) => {
+    tx.put(old, 'waits', document);
+    tx.put(old, 'ready', { ...document, filename: 'b.md', status: 'ready' });
+  });
+  await before.close();
+
+  const storage = await openStorage({ directory, primary: true });
+  const after = {
+    ...indexes,
+    pending_by_workspace: ({ status, userId, workspaceId, pendingSinceMs }: Document) =>
+      status === 'pending' ? [userId, workspaceId, pendingSinceMs] : null,
+  };
+  const documents = storage.table<Document, typeof after>({ name: 'documents', indexes: after });
+  const found = (index: keyof typeof after) => Array.from(documents.by(index), ({ key }) => key);
+  expect([found('pending_by_workspace'), found('pending')]).toEqual([['waits'], ['waits']]);
+  expect(found('by_name')).toEqual(['waits', 'ready']);
+  await storage.write('flushed', (tx) => tx.put(documents, 'waits', { ...document, status: 'ready' }));
+  expect([found('pending_by_workspace'), found('pending')]).toEqual([[], []]);
+  expect(documents.count()).toBe(2);
+  await storage.close();
+});

@@ -430,7 +430,10 @@ export const workspaces = protocol('workspaces', {
   // Between actors only: ingestion.
   /** An item at once, and one whenever there is something new among the pending or the removed documents. */
   workAppeared: stream<Record<string, never>, Record<string, never>>(),
-  /** The documents that wait to be read, those first that wait longest. */
+  /**
+   * Documents that wait to be read, those first that wait longest. Where more wait than are asked for, other workspaces have some of
+   * them, however many one has.
+   */
   pendingDocuments: call<{ readonly limit: number }, { readonly documents: readonly PendingDocument[] }>(),
   /** W5. */
   removedDocuments: call<

@@ -28,6 +28,8 @@ const CLEARED_PER_STEP_MAX = 100;
 /** A manifest is one answer, and is never longer. */
 export const DOCUMENTS_PER_WORKSPACE_MAX = 10_000;
 const WORKSPACES_PER_USER_MAX = 1_000;
+/** Of the documents that are asked for to be read, so many workspaces have some, however many of them another one has. */
+const WORKSPACES_TAKING_TURNS = 32;
 
 export interface Addition extends NewDocument {
   readonly documentId: string;
@@ -68,13 +70,15 @@ const WORKSPACE_INDEXES = {
 const DOCUMENT_INDEXES = {
   by_name: ({ userId, workspaceId, filename }: DocumentRecord) => [userId, workspaceId, filename],
   pending: ({ status, pendingSinceMs }: DocumentRecord) => (status === 'pending' ? [pendingSinceMs] : null),
+  pending_by_workspace: ({ status, userId, workspaceId, pendingSinceMs }: DocumentRecord) =>
+    status === 'pending' ? [userId, workspaceId, pendingSinceMs] : null,
 };
 const OWED_INDEXES = { by_age: ({ atMs }: Owed) => [atMs] };
 
 export class WorkspaceStore {
   readonly #storage: Storage;
   readonly #workspaces: Table<WorkspaceRecord, 'by_age'>;
-  readonly #documents: Table<DocumentRecord, 'by_name' | 'pending'>;
+  readonly #documents: Table<DocumentRecord, keyof typeof DOCUMENT_INDEXES>;
   readonly memberships: Memberships;
   /** S3. */
   readonly #removals: Table<true>;
@@ -258,12 +262,23 @@ export class WorkspaceStore {
     });
   }
 
-  /** Those that wait longest, first. */
+  /** Half of them are those that wait longest, the others the first of each workspace. The oldest first. */
   pending(limit: number) {
-    return Array.from(this.#documents.by('pending', { limit }), ({ key, value }) => ({
-      documentId: key as string,
-      record: value,
-    }));
+    const found = new Map<Key, DocumentRecord>();
+    const longest = this.#documents.by('pending', { limit: Math.ceil(limit / 2) });
+    for (const { key, value } of longest) found.set(key, value);
+    const shareMax = Math.ceil(limit / 2 / WORKSPACES_TAKING_TURNS);
+    for (let start: Key | undefined; found.size < limit; ) {
+      const [next] = this.#documents.by('pending_by_workspace', { ...(start && { start }), limit: 1 });
+      if (next === undefined) break;
+      const workspace = [next.value.userId, next.value.workspaceId];
+      const range = { prefix: workspace, limit: Math.min(shareMax, limit - found.size) };
+      for (const { key, value } of this.#documents.by('pending_by_workspace', range)) found.set(key, value);
+      start = [...workspace, Number.POSITIVE_INFINITY];
+    }
+    return Array.from(found, ([key, record]) => ({ documentId: key as string, record })).sort(
+      (one, other) => one.record.pendingSinceMs - other.record.pendingSinceMs,
+    );
   }
 
   /** False when that revision is not waited for any more. */

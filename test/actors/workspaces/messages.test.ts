@@ -67,6 +67,20 @@ test('how far the reading of a document is can be seen, of the revision that it 
   expect(await seen()).toBeNull();
 });
 
+test('of more documents than are asked for, each workspace has some', async () => {
+  const { actors, write, pending } = await open();
+  const { workspace } = await actors.ask(workspaces, 'create', { user_id, name: 'A project' });
+  const all = [];
+  for (let n = 0; n < 12; n += 1) all.push((await write(`${n}.md`, 'one')).id);
+  const { id } = await write('a.md', 'one', workspace.id);
+  all.push(id);
+  const waiting = (await pending()).map(({ document_id }) => document_id);
+  expect(waiting).toContain(id);
+  expect(waiting.length).toBeGreaterThan(5);
+  const { documents } = await actors.ask(workspaces, 'pendingDocuments', { limit: 1_000 });
+  expect(documents.map(({ document_id }) => document_id).sort()).toEqual(all.sort());
+});
+
 test('what is said about a revision that was overtaken changes nothing', async () => {
   const { actors, write, pending, find } = await open();
   const { id } = await write('a.md', 'one');
