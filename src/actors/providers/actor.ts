@@ -37,7 +37,7 @@ export const providersActor = actor({
   protocol: providers,
   setup(context: ActorContext<typeof providers>, { isExposed, lookup }: ProvidersArgs) {
     const transport = openTransport(lookup === undefined ? {} : { lookup });
-    const lists = createModelLists(transport, context.clock);
+    const lists = createModelLists({ transport, clock: context.clock, isPresent });
     const health = createProviderHealth(context.clock);
     const router = createModelRouter({ lists, health, listingOf });
     /** The connections as they were last seen: what was learnt of one that changed is forgotten. */
@@ -203,10 +203,14 @@ export const providersActor = actor({
       return listing;
     }
 
+    function isPresent(connection: Connection): boolean {
+      return isSame(lastSeen.get(connection.provider), connection);
+    }
+
     /** What a listing says about its provider's health. */
     function learn(connection: Connection, listing: Listing | null): void {
       // One whose connection changed meanwhile was given up, which is not the new one's failure.
-      if (!isSame(lastSeen.get(connection.provider), connection)) return;
+      if (!isPresent(connection)) return;
       // A provider that refuses to list its models may still answer; one that cannot be reached will not.
       if (listing?.kind === 'failed' && isRefusal(listing.fault)) return;
       health.met(connection.provider, { healthy: listing?.kind === 'listed' });

@@ -1,7 +1,8 @@
 // Model lists: the cache of what the providers said about their models. Owned by the providers actor.
 // L1 One request at a time per provider, shared by all who wait for it; every wait has its own deadline.
 // L2 A list is fresh for some minutes; an old one is better than none while a new one is fetched or cannot be had.
-// L3 A connection that changed (another key, another address) starts with nothing known.
+// L3 A connection that changed (another key, another address) starts with nothing known. Who still has the old one is answered
+//    by its provider, apart from the others, and nothing of it is kept.
 
 import type { Clock } from '../../std/clock.ts';
 import type { Fault } from '../../std/errors.ts';
@@ -47,7 +48,14 @@ const NOTHING: Entry = {
   failedAtMs: Number.NEGATIVE_INFINITY,
 };
 
-export function createModelLists(transport: Transport, clock: Clock): ModelLists {
+export interface ModelListsParts {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  /** Whether the provider still has this connection (L3). */
+  readonly isPresent: (connection: Connection) => boolean;
+}
+
+export function createModelLists({ transport, clock, isPresent }: ModelListsParts): ModelLists {
   const entries = new Map<string, Entry>();
   const fetching = new Map<string, { readonly listing: Promise<Listing>; readonly abort: AbortController }>();
 
@@ -73,6 +81,7 @@ export function createModelLists(transport: Transport, clock: Clock): ModelLists
   };
 
   const fetched: ModelLists['fetched'] = (connection, waitMs) => {
+    if (!isPresent(connection)) return within(clock, waitMs, fetchList(connection, new AbortController()));
     let current = fetching.get(connection.provider);
     if (current === undefined) {
       const abort = new AbortController();

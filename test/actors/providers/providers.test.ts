@@ -335,6 +335,26 @@ describe('a turn', () => {
     expect((await system.providers.ask('resolve', { model: 'openai:gpt-4.1' })).substitution).toBeNull();
   });
 
+  test('that began before a change of the connection leaves nothing of the old one behind', async () => {
+    await using system = await openProviderSystem();
+    const slow = await system.double({ script: {}, models: { list: [], silent: true } });
+    const first = await system.double({ script: {}, models: { list: ['old'] } });
+    const second = await system.double({ script: {}, models: { list: ['new'] } });
+    await system.set({ ...openaiAt(first), ...anthropicAt(slow) });
+    await first.listed(0);
+    await system.providers.ask('catalog', {});
+    system.providers.tell('met', { provider: 'openai', baseUrl: first.baseUrl, healthy: false });
+    // Because its provider has failed, it waits for the lists of all, which one of them keeps back.
+    const turn = system.providers.ask('resolve', { model: 'openai:mystery' });
+    await slow.listed(0);
+    await system.set(openaiAt(second));
+    await system.providers.ask('catalog', {}); // Sees the change.
+    slow.release();
+    expect((await turn).connection.baseUrl).toBe(first.baseUrl);
+    const { models } = await system.providers.ask('models', { provider: 'openai' });
+    expect(models.map(({ name }) => name)).toEqual(['new']);
+  });
+
   test('is not possible when the only provider cannot name a model and none was asked for', async () => {
     const gone = await startProviderDouble({ script: {} });
     await gone.stop();
