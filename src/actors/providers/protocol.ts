@@ -131,7 +131,7 @@ export type SignedThought =
 export interface ModelToolCall {
   readonly id: string;
   readonly name: string;
-  /** Parsed; `{}` when the model sent none; null when what it sent is not a JSON object. */
+  /** Parsed; `{}` when the model sent none; null when what it sent is no JSON object, or too deep. */
   readonly arguments: Readonly<Record<string, unknown>> | null;
   /** The text as the model sent it. */
   readonly argumentsText: string;

@@ -2,12 +2,15 @@
 // A1 A fragment belongs to the call at its index. Without an index it belongs to the call of its id, or to the latest one.
 // A2 A new id at an index that is taken starts another call: some providers send every parallel call as index 0.
 // A3 A provider that forgets ids gets ours, because call, result and rows are linked by it.
+// A4 Arguments have a bounded number of levels: what is done with them later goes down into each of them.
 
 import type { RandomSource } from '../../std/ids.ts';
 import type { ModelToolCall } from './protocol.ts';
 
 /** More calls in one answer than any sane model makes: beyond it the answer is taken for broken. */
 export const TOOL_CALLS_PER_ANSWER_MAX = 128;
+/** Far more than any tool asks for. Thousands of levels neither cross a thread nor are written: the turn would not go on. */
+export const ARGUMENTS_LEVELS_MAX = 128;
 
 export interface ToolCallFragment {
   readonly index: number | null;
@@ -72,14 +75,28 @@ export function assembleToolCalls(random: RandomSource): ToolCallAssembly {
   };
 }
 
-/** `{}` when the model sent nothing; null when it is no JSON object. */
+/** `{}` when the model sent nothing; null when it is no JSON object, or one with too many levels (A4). */
 function parseArguments(text: string): Readonly<Record<string, unknown>> | null {
   if (text.trim() === '') return {};
   try {
     const value: unknown = JSON.parse(text);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : null;
+    const isObject = isNode(value) && !Array.isArray(value);
+    return isObject && !isTooDeep(value) ? (value as Record<string, unknown>) : null;
   } catch {
     return null;
   }
+}
+
+/** Level by level, as going down into what may be bottomless is what must not be done. */
+function isTooDeep(value: object): boolean {
+  let level: readonly object[] = [value];
+  for (let levels = 1; level.length > 0; levels += 1) {
+    if (levels > ARGUMENTS_LEVELS_MAX) return true;
+    level = level.flatMap((node) => Object.values(node).filter(isNode));
+  }
+  return false;
+}
+
+function isNode(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }

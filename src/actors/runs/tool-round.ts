@@ -89,7 +89,7 @@ async function makeCall(
   if (index >= CALLS_PER_ROUND_MAX) {
     return failed(`at most ${CALLS_PER_ROUND_MAX} tool calls at once; this one was not made`);
   }
-  if (call.arguments === null) return failed('the arguments are not a JSON object');
+  if (call.arguments === null) return failed('the arguments are not a JSON object, or are nested too deeply');
   const { context, signal } = turn;
   const order = { tool: call.name, tool_call_id: call.id, arguments: call.arguments, caller };
   try {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  ARGUMENTS_LEVELS_MAX,
   assembleToolCalls,
   TOOL_CALLS_PER_ANSWER_MAX,
   type ToolCallFragment,
@@ -61,6 +62,14 @@ describe('tool calls are assembled', () => {
     expect(assembled({ index: 0, name: 'late' }, { index: 0, id: 'x', argumentsText: '{}' })).toEqual([
       { id: 'x', name: 'late', arguments: {} },
     ]);
+  });
+
+  test('whose arguments have no more levels than anybody can go down into', () => {
+    const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+    const argumentsOf = (argumentsText: string) => assembled({ index: 0, argumentsText })[0]?.arguments;
+    expect(argumentsOf(nested(ARGUMENTS_LEVELS_MAX))).toEqual(JSON.parse(nested(ARGUMENTS_LEVELS_MAX)));
+    expect(argumentsOf(nested(ARGUMENTS_LEVELS_MAX + 1))).toBeNull();
+    expect(argumentsOf(nested(1_000_000))).toBeNull();
   });
 
   test('up to a bound', () => {

@@ -162,3 +162,14 @@ describe('odd streams', () => {
     expect(numberingFlaws(events)).toEqual([]);
   });
 });
+
+test.each([5_000, 50_000])(
+  'a call of a tool with arguments of %i levels fails, and the turn goes on',
+  async (levels) => {
+    const nested = `{"topic":"x","more":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+    app.double.answer([{ toolCalls: [{ name: 'recall_user_history', arguments: nested }] }, HELLO]);
+    const { events } = await app.turn('Hello');
+    expect(textOf(events)).toBe('Hello again.');
+    expect(payloadOf(events, 'done').finish_reason).toBe('stop');
+  },
+);
