@@ -52,12 +52,14 @@ export async function openFolderEngine(source: FolderSource, threads: number): P
   };
 
   try {
-    const { width } = await raw(['a']).catch((error: unknown) => {
+    const { width, vectors } = await raw(['a']).catch((error: unknown) => {
       if (isFault(error)) throw error;
       throw unusable(
         `the graph of the model does not run: ${errorText(error).split('\n')[0]?.slice(0, 200)}`,
       );
     });
+    // It would be switched to: all texts that there are would be told to be at fault, and the vectors of before be gone.
+    if (!vectors.every(Number.isFinite)) throw unusable('the graph of the model gives no numbers');
     if (source.dimensions > width)
       throw unusable(
         `the model has ${width} dimensions, and embeddings.dimensions wants ${source.dimensions}`,

@@ -2,7 +2,13 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openFolderEngine } from '../../../src/actors/embeddings/folder-engine.ts';
 import type { Model } from '../../../src/actors/embeddings/model.ts';
-import { type BertFolderOptions, bertGraph, SMALL_BERT, writeBertFolder } from '../../support/bert-model.ts';
+import {
+  type BertFolderOptions,
+  bertGraph,
+  bertWeights,
+  SMALL_BERT,
+  writeBertFolder,
+} from '../../support/bert-model.ts';
 import { temporaryFolder } from '../../support/storage.ts';
 import { bertForward, mean, unit } from './bert-forward.ts';
 
@@ -132,6 +138,10 @@ describe('the graph', () => {
 });
 
 describe('a folder that cannot be used says why, and never where it is', () => {
+  const OVERFLOWING = {
+    ...bertWeights(SMALL_BERT),
+    type: new Float32Array(2 * SMALL_BERT.width).fill(Number.NaN),
+  };
   const DENSE = JSON.stringify([{ type: 'sentence_transformers.models.Dense', path: '2_Dense' }]);
   test.each([
     ['no tokenizer', { 'tokenizer.json': null }, 'tokenizer.json is missing'],
@@ -153,6 +163,11 @@ describe('a folder that cannot be used says why, and never where it is', () => {
       'half a graph',
       { 'onnx/model.onnx': bertGraph(SMALL_BERT).subarray(0, 4_000) },
       'the graph of the model is damaged',
+    ],
+    [
+      'a graph that overflows',
+      { 'onnx/model.onnx': bertGraph(SMALL_BERT, OVERFLOWING) },
+      'the graph of the model gives no numbers',
     ],
     [
       'another pooling',
