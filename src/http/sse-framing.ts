@@ -1,4 +1,4 @@
-// SseFraming: frames as the bytes of a text/event-stream.
+// SseFraming: frames as the bytes of a text/event-stream, and those as a chunk of a chunked response (RFC 9112, 7.1).
 // S1 Framing to the byte: `id: N` (stored events only), `event: NAME` (named events only), `data: ONE-LINE-JSON`, a blank line.
 // S5 A batch that many readers are given is framed once: those who give it must not change it.
 
@@ -11,24 +11,33 @@ export interface SseFrame {
   readonly data: string;
 }
 
-export const HEARTBEAT = Buffer.from(': ping\n\n');
+export const HEARTBEAT = chunkOfText(': ping\n\n');
 
 /** Readers of one run are served one after the other, so that few batches are enough; nobody who stops holds on to one. */
 const FRAMED_KEPT_MAX = 8;
 
-/** The last ones, oldest first. */
-const framed = new Map<readonly SseFrame[], Buffer>();
+/** The last ones, in a ring. A Map that loses an entry for each that it gets keeps all of them until V8 collects old ones (std/chain.ts). */
+const framed = new Array<readonly SseFrame[] | null>(FRAMED_KEPT_MAX).fill(null);
+const framedChunks = new Array<Buffer>(FRAMED_KEPT_MAX).fill(HEARTBEAT);
+let framedNext = 0;
 
-export function bytesOf(frames: readonly SseFrame[]): Buffer {
-  const known = framed.get(frames);
+export function chunkOf(frames: readonly SseFrame[]): Buffer {
+  const known = framedChunks[framed.indexOf(frames)];
   if (known !== undefined) return known;
-  const bytes = Buffer.from(textOf(frames));
-  framed.set(frames, bytes);
-  if (framed.size > FRAMED_KEPT_MAX) {
-    const [oldest] = framed.keys();
-    if (oldest !== undefined) framed.delete(oldest);
-  }
-  return bytes;
+  const chunk = chunkOfText(textOf(frames));
+  framed[framedNext] = frames;
+  framedChunks[framedNext] = chunk;
+  framedNext = (framedNext + 1) % FRAMED_KEPT_MAX;
+  return chunk;
+}
+
+/** What a chunk is about. */
+export function payloadOf(chunk: Buffer): Buffer {
+  return chunk.subarray(chunk.indexOf('\n') + 1, -2);
+}
+
+function chunkOfText(text: string): Buffer {
+  return Buffer.from(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
 }
 
 function textOf(frames: readonly SseFrame[]): string {

@@ -2,6 +2,7 @@
 // waits; in the order in which they came.
 // F1 A reader waits when its cursor is at the last number that is known. Whatever is committed later is told (D2).
 
+import { Chain, type Linked } from '../std/chain.ts';
 import type { Batch, Desk, JournalReader } from './journal-reader.ts';
 
 /** What a journal needs of the tail. */
@@ -14,12 +15,16 @@ export interface Attendance<Item> {
   forget(followed: FollowedJournal<Item>): void;
 }
 
-export class FollowedJournal<Item> implements Desk<Item> {
+export class FollowedJournal<Item> implements Desk<Item>, Linked<FollowedJournal<Item>> {
   readonly id: string;
   readerCount = 0;
+  /** Its place among the journals with readers that are ready. */
+  chain: Chain<FollowedJournal<Item>> | null = null;
+  before: FollowedJournal<Item> | null = null;
+  behind: FollowedJournal<Item> | null = null;
   readonly #attendance: Attendance<Item>;
-  readonly #ready = new Set<JournalReader<Item>>();
-  readonly #waiting = new Set<JournalReader<Item>>();
+  readonly #ready = new Chain<JournalReader<Item>>();
+  readonly #waiting = new Chain<JournalReader<Item>>();
   /** F1; null when one has to look. */
   #lastSeq: number | null = null;
 
@@ -29,31 +34,33 @@ export class FollowedJournal<Item> implements Desk<Item> {
   }
 
   get hasReady(): boolean {
-    return this.#ready.size > 0;
+    return this.#ready.first !== null;
   }
 
   wake(lastSeq: number | null): void {
     this.#lastSeq = lastSeq;
-    for (const reader of this.#waiting) {
-      if (this.#hasReadAll(reader)) continue;
-      this.#waiting.delete(reader);
-      this.#ready.add(reader);
+    for (let reader = this.#waiting.first; reader !== null; ) {
+      const next: JournalReader<Item> | null = reader.behind;
+      if (!this.#hasReadAll(reader)) {
+        this.#waiting.remove(reader);
+        this.#ready.push(reader);
+      }
+      reader = next;
     }
     if (this.hasReady) this.#attendance.queue(this);
   }
 
   ask(reader: JournalReader<Item>): void {
     if (this.#hasReadAll(reader)) {
-      this.#waiting.add(reader);
+      this.#waiting.push(reader);
       return;
     }
-    this.#ready.add(reader);
+    this.#ready.push(reader);
     this.#attendance.queue(this);
   }
 
   leave(reader: JournalReader<Item>): void {
-    this.#ready.delete(reader);
-    this.#waiting.delete(reader);
+    reader.chain?.remove(reader);
     this.readerCount -= 1;
     if (this.readerCount === 0) this.#attendance.forget(this);
   }
@@ -61,10 +68,9 @@ export class FollowedJournal<Item> implements Desk<Item> {
   /** Serves up to so many readers; answers how many. */
   serve(readersMax: number): number {
     let served = 0;
-    for (const reader of this.#ready) {
-      if (served === readersMax) break;
-      served += 1;
-      this.#ready.delete(reader);
+    for (; served < readersMax; served += 1) {
+      const reader = this.#ready.shift();
+      if (reader === null) break;
       this.#serveOne(reader);
     }
     return served;
@@ -77,7 +83,7 @@ export class FollowedJournal<Item> implements Desk<Item> {
 
   #serveOne(reader: JournalReader<Item>): void {
     if (this.#hasReadAll(reader)) {
-      this.#waiting.add(reader);
+      this.#waiting.push(reader);
       return;
     }
     let batch: Batch<Item> | null;
@@ -92,7 +98,7 @@ export class FollowedJournal<Item> implements Desk<Item> {
     if (batch !== null) reader.give(batch);
     else if (isOpen) {
       this.#lastSeq ??= reader.cursor;
-      this.#waiting.add(reader);
+      this.#waiting.push(reader);
     } else reader.end();
   }
 }

@@ -9,7 +9,7 @@
 
 import type { Environment } from './environment.ts';
 import { damagedJournal } from './journal-frames.ts';
-import { HEAD_KEY } from './journal-log.ts';
+import { HEAD_KEY, SeenHead } from './journal-log.ts';
 import {
   type DirectoryVisitor,
   entriesAt,
@@ -22,8 +22,9 @@ import {
 } from './journal-page.ts';
 import { Positions } from './journal-positions.ts';
 
-/** Pages that were just written are what readers want: this much of them is kept as it was looked at. */
-const PAGES_KEPT_BYTES = 8 * 1024 * 1024;
+/** Pages that were just written are what readers want: so many of each of so many writers. A page has some 32 KB (PAGE_BYTES). */
+const PAGES_KEPT = 64;
+const WRITERS_KEPT = 4;
 /** A journal with so many positions is ripe for spans even while it goes on. */
 const POSITIONS_RIPE_DEFAULT = 256;
 
@@ -62,7 +63,7 @@ export class JournalIndex {
   readonly #pages = new KeptPages();
   /** Those that may be ripe (see `isRipe`). */
   readonly ripe = new Set<LoggedJournal>();
-  #head: Buffer | undefined;
+  #head: SeenHead | null = null;
   #cuts: Cut[] = [];
   #seals: Seal[] = [];
   #removals = 0;
@@ -75,8 +76,9 @@ export class JournalIndex {
   /** X1. @throws Fault storage_damaged; the next look goes on where this one ended. */
   catchUp(): void {
     this.#environment.refresh();
-    const head = this.#environment.copy('log', HEAD_KEY);
-    if (head === undefined || (this.#head !== undefined && head.equals(this.#head))) return; // X2
+    const bytes = this.#environment.read('log', HEAD_KEY);
+    if (bytes === undefined || this.#head?.says(bytes) === true) return; // X2
+    const head = new SeenHead(bytes);
     this.#lookForPages();
     for (const cut of this.#cuts) this.#apply(cut);
     for (const { name, journal, lastSeq } of this.#seals) {
@@ -134,8 +136,7 @@ export class JournalIndex {
 
   /** @throws Fault storage_damaged when it is not there. */
   page(writer: number, page: number): Buffer {
-    const key = pageKey(writer, page);
-    const kept = this.#pages.get(key) ?? this.#environment.copy('log', key);
+    const kept = this.#pages.get(writer, page) ?? this.#environment.copy('log', pageKey(writer, page));
     if (kept === undefined) throw damagedJournal('a page of the log is missing');
     return kept;
   }
@@ -169,7 +170,7 @@ export class JournalIndex {
     for (const { key, value } of this.#environment.scan('log', range, { fresh: false })) {
       const { page } = pageNumberOf(key);
       readDirectory(value, this.#takerOf(writer, page));
-      this.#pages.keep(key, value);
+      this.#pages.keep(writer, page, value);
       pages.last = page;
     }
   }
@@ -227,26 +228,30 @@ export class JournalIndex {
   }
 }
 
-/** The newest pages, up to a number of bytes. */
+/**
+ * The newest pages, each in the one place that it may have; what comes takes the place of what was there. Nothing is made for it,
+ * and nothing old is held (std/chain.ts says why a Map would not do).
+ */
 class KeptPages {
-  readonly #pages = new Map<string, Buffer>();
-  #bytes = 0;
+  readonly #pages: (Buffer | null)[] = new Array(WRITERS_KEPT * PAGES_KEPT).fill(null);
+  readonly #writers = new Float64Array(WRITERS_KEPT * PAGES_KEPT);
+  readonly #numbers = new Float64Array(WRITERS_KEPT * PAGES_KEPT);
 
-  get(key: Buffer): Buffer | undefined {
-    return this.#pages.get(nameOf(key));
+  get(writer: number, number: number): Buffer | null {
+    const place = placeOf(writer, number);
+    const isKept = this.#writers[place] === writer && this.#numbers[place] === number;
+    return isKept ? (this.#pages[place] ?? null) : null;
   }
 
-  keep(key: Buffer, page: Buffer): void {
-    this.#pages.set(nameOf(key), page);
-    this.#bytes += page.length;
-    for (const [name, oldest] of this.#pages) {
-      if (this.#bytes <= PAGES_KEPT_BYTES) return;
-      this.#pages.delete(name);
-      this.#bytes -= oldest.length;
-    }
+  keep(writer: number, number: number, page: Buffer): void {
+    const place = placeOf(writer, number);
+    this.#pages[place] = page;
+    this.#writers[place] = writer;
+    this.#numbers[place] = number;
   }
 }
 
-function nameOf(key: Buffer): string {
-  return key.toString('latin1');
+/** Threads that started together have consecutive numbers, and write at the same pace. */
+function placeOf(writer: number, number: number): number {
+  return (writer % WRITERS_KEPT) * PAGES_KEPT + (number % PAGES_KEPT);
 }

@@ -14,7 +14,24 @@ export const PAGE_BYTES = 32 * 1024;
 
 /** The stamp whose version is the last writer's number. */
 const WRITERS = 'journal log writers';
+const WRITER_AT = 0;
+const CHANGES_AT = 4;
 const HEAD_BYTES = 12;
+
+/** What a head said. Numbers, not its bytes: whoever looks at it does so with every read. */
+export class SeenHead {
+  readonly #writer: number;
+  readonly #changes: number;
+
+  constructor(head: Buffer) {
+    this.#writer = head.readUInt32BE(WRITER_AT);
+    this.#changes = head.readDoubleBE(CHANGES_AT);
+  }
+
+  says(head: Buffer): boolean {
+    return head.readDoubleBE(CHANGES_AT) === this.#changes && head.readUInt32BE(WRITER_AT) === this.#writer;
+  }
+}
 
 export class JournalLog {
   readonly #environment: Environment;
@@ -60,8 +77,8 @@ export class JournalLog {
   /** L2. */
   head(): Change {
     const value = Buffer.alloc(HEAD_BYTES);
-    value.writeUInt32BE(this.#open(), 0);
-    value.writeDoubleBE(++this.#changes, 4);
+    value.writeUInt32BE(this.#open(), WRITER_AT);
+    value.writeDoubleBE(++this.#changes, CHANGES_AT);
     return { space: 'log', key: HEAD_KEY, value };
   }
 

@@ -3,6 +3,7 @@
 // C1 `return` and the signal end it at once, whatever it waits for.
 
 import { assert } from '../std/assert.ts';
+import type { Chain, Linked } from '../std/chain.ts';
 import { nextOf, type Pulled, type Taker } from '../std/pulled.ts';
 
 export interface Batch<Item> {
@@ -20,8 +21,12 @@ export interface Desk<Item> {
 type Items<Item> = readonly Item[];
 
 export class JournalReader<Item>
-  implements AsyncIterableIterator<Items<Item>, undefined>, Pulled<Items<Item>>
+  implements AsyncIterableIterator<Items<Item>, undefined>, Pulled<Items<Item>>, Linked<JournalReader<Item>>
 {
+  /** Its place at the desk. */
+  chain: Chain<JournalReader<Item>> | null = null;
+  before: JournalReader<Item> | null = null;
+  behind: JournalReader<Item> | null = null;
   /** The number of the last entry that it was given. */
   cursor: number;
   readonly isOpen: () => boolean;

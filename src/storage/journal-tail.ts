@@ -9,6 +9,7 @@
 // What the profile said: with 5,000 readers of one journal, two thirds of the thread's time went into reading and decoding the
 // same entries for each of them. So a batch is read once for all who stand at the same number, where D3 keeps them together.
 
+import { Chain } from '../std/chain.ts';
 import { type AfterTurn, afterTurn } from '../std/event-loop.ts';
 import type { JournalEntry, Journals } from './contract.ts';
 import { type Attendance, FollowedJournal } from './followed-journal.ts';
@@ -37,7 +38,7 @@ export class JournalTail<Value, Item> {
   readonly #afterTurn: AfterTurn;
   readonly #followed = new Map<string, FollowedJournal<Item>>();
   /** Journals with readers that are ready, in the order of their turns. */
-  readonly #queue = new Set<FollowedJournal<Item>>();
+  readonly #queue = new Chain<FollowedJournal<Item>>();
   /** Read for one of several readers; by number and journal, oldest first. */
   readonly #shared = new Map<string, Batch<Item>>();
   #budget = READERS_PER_TURN;
@@ -75,7 +76,7 @@ export class JournalTail<Value, Item> {
   readonly #attendance: Attendance<Item> = {
     read: (followed, afterSeq, isOpen) => this.#read(followed, afterSeq, isOpen),
     queue: (followed) => {
-      this.#queue.add(followed);
+      if (!this.#queue.has(followed)) this.#queue.push(followed);
       if (this.#isServingDue) return;
       this.#isServingDue = true;
       // What is told in one go is read in one go, and nobody's consumer runs inside of whoever tells it.
@@ -83,25 +84,25 @@ export class JournalTail<Value, Item> {
     },
     forget: (followed) => {
       this.#followed.delete(followed.id);
-      this.#queue.delete(followed);
+      if (this.#queue.has(followed)) this.#queue.remove(followed);
     },
   };
 
   /** D3. */
   readonly #serve = (): void => {
-    for (const followed of this.#queue) {
-      this.#queue.delete(followed);
+    while (this.#budget > 0) {
+      const followed = this.#queue.shift();
+      if (followed === null) break;
       this.#budget -= followed.serve(this.#budget);
-      if (followed.hasReady) this.#queue.add(followed);
-      if (this.#budget === 0) break;
+      if (followed.hasReady && !this.#queue.has(followed)) this.#queue.push(followed);
     }
-    this.#isServingDue = this.#queue.size > 0;
+    this.#isServingDue = this.#queue.first !== null;
     if (this.#isTurnAwaited) return;
     this.#isTurnAwaited = true;
     this.#afterTurn(() => {
       this.#isTurnAwaited = false;
       this.#budget = READERS_PER_TURN;
-      if (this.#queue.size > 0) this.#serve();
+      if (this.#queue.first !== null) this.#serve();
     });
   };
 

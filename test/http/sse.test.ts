@@ -61,6 +61,10 @@ function fedProducer() {
       asked = Promise.withResolvers();
       waiting.shift()?.({ done: false, value: batch });
     },
+    async end(): Promise<void> {
+      await this.pulled();
+      waiting.shift()?.({ done: true, value: undefined });
+    },
     pulled: () => asked.promise,
     tail: () => {
       const batches: AsyncIterableIterator<readonly SseFrame[]> = {
@@ -91,6 +95,13 @@ async function readUntil(socket: Socket, text: string): Promise<string> {
   return read;
 }
 
+/** All bytes of a connection until its server ends it. */
+async function readToEnd(socket: Socket): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of socket) parts.push(part as Buffer);
+  return Buffer.concat(parts).toString('utf8');
+}
+
 describe('the bytes of an event stream', () => {
   test('are id, event and data on a line each, in one chunk a batch, with the headers of the wire format', async () => {
     async function* tail() {
@@ -108,6 +119,55 @@ describe('the bytes of an event stream', () => {
         'id: 2\nevent: chunk\ndata: {"content":"\\"quoted\\"\\n"}\n\n' +
         'event: close\ndata: {}\n\n',
     );
+  });
+
+  test.each([
+    ['1.1', '13\r\nevent: é\ndata: 1\n\n\r\n' + '10\r\nid: 2\ndata: ab\n\n\r\n' + '0\r\n\r\n'],
+    ['1.0', 'event: é\ndata: 1\n\n' + 'id: 2\ndata: ab\n\n'],
+  ])('are framed as a reader of HTTP/%s knows them', async (version, expected) => {
+    async function* tail() {
+      yield [{ event: 'é', data: '1' }];
+      yield [{ seq: 2, data: 'ab' }];
+    }
+    const { port } = await openEdge(door(tail), bindings);
+    const socket = await rawConnection(
+      port,
+      `GET /api/attach?run_id=r1 HTTP/${version}\r\nHost: x\r\nConnection: close\r\n\r\n`,
+    );
+    const [head, ...body] = (await readToEnd(socket)).split('\r\n\r\n');
+    expect(head).toContain('HTTP/1.1 200');
+    expect(body.join('\r\n\r\n')).toBe(expected);
+  });
+
+  test('come behind those of the stream that was asked for before it on the same connection', async () => {
+    const first = fedProducer();
+    const { port } = await openEdge(
+      door(({ run_id }) =>
+        run_id === 'r1'
+          ? first.tail()
+          : (async function* () {
+              yield [chunk(7)];
+            })(),
+      ),
+      bindings,
+    );
+    const socket = await rawConnection(
+      port,
+      `${ATTACH}GET /api/attach?run_id=r2 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+    );
+    const text = readToEnd(socket);
+    await first.feed(chunk(1));
+    await first.feed(chunk(2));
+    await first.end();
+    expect((await text).match(/id: \d+|HTTP\/1.1 \d+|^0$/gm)).toEqual([
+      'HTTP/1.1 200',
+      'id: 1',
+      'id: 2',
+      '0',
+      'HTTP/1.1 200',
+      'id: 7',
+      '0',
+    ]);
   });
 
   test('begin with the frames of the call that opened it', async () => {
