@@ -47,8 +47,11 @@ export class Fifo<Item> {
     return item;
   }
 
-  /** The place is one of this queue, and was not removed before. */
-  remove({ before, behind }: FifoPlace<Item>): void {
+  /** The place is one of this queue, and was not removed before. It points at nothing then, as in a Chain (H1). */
+  remove(place: FifoPlace<Item>): void {
+    const { before, behind } = place;
+    place.before = null;
+    place.behind = null;
     if (before === null) this.#first = behind;
     else before.behind = behind;
     if (behind === null) this.#last = before;

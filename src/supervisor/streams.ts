@@ -19,7 +19,9 @@ const ITEMS_PER_TURN = 64;
 /** The consumer's end: an async iterator fed by the producer, here or on another thread. */
 export class StreamInlet<Item> implements AsyncIterableIterator<Item>, Pulled<Item>, StreamAsker {
   #items: Item[] = [];
-  #waiting: Taker<Item>[] = [];
+  /** Whoever has waited longest, and those behind him: hardly ever is there a second one, and a list makes a store for each item. */
+  #waiting: Taker<Item> | null = null;
+  #behind: Taker<Item>[] = [];
   #ended: { readonly fault: Fault | null } | null = null;
   #granted: ((credit: number) => void) | null = null;
   #abandoned: (() => void) | null = null;
@@ -61,7 +63,8 @@ export class StreamInlet<Item> implements AsyncIterableIterator<Item>, Pulled<It
       return;
     }
     if (this.#ended === null) {
-      this.#waiting.push(taker);
+      if (this.#waiting === null) this.#waiting = taker;
+      else this.#behind.push(taker);
       return;
     }
     const { fault } = this.#ended;
@@ -77,11 +80,12 @@ export class StreamInlet<Item> implements AsyncIterableIterator<Item>, Pulled<It
 
   item(value: unknown): void {
     if (this.#ended !== null) return;
-    const waiting = this.#waiting.shift();
-    if (waiting === undefined) {
+    const waiting = this.#waiting;
+    if (waiting === null) {
       this.#items.push(value as Item);
       return;
     }
+    this.#waiting = this.#behind.length === 0 ? null : (this.#behind.shift() as Taker<Item>);
     waiting.item(value as Item);
     this.#granted?.(1);
   }
@@ -131,14 +135,17 @@ export class StreamInlet<Item> implements AsyncIterableIterator<Item>, Pulled<It
     this.#granted = null;
     this.#abandoned = null;
     const waiting = this.#waiting;
-    this.#waiting = [];
+    const behind = this.#behind;
+    this.#waiting = null;
+    this.#behind = [];
     this.#ended = { fault };
-    for (const [i, taker] of waiting.entries()) {
-      if (fault !== null && i === 0) {
-        this.#ended = { fault: null };
-        taker.fail(fault);
-      } else taker.end();
+    if (waiting === null) return;
+    if (fault === null) waiting.end();
+    else {
+      this.#ended = { fault: null };
+      waiting.fail(fault);
     }
+    for (const taker of behind) taker.end();
   }
 }
 

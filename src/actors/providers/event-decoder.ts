@@ -10,13 +10,16 @@ export interface EventDecoder {
 
 export function createEventDecoder(): EventDecoder {
   const text = new TextDecoder();
-  let payloads: string[] = [];
-  const parser = createParser({ onEvent: (event) => payloads.push(event.data) });
+  /** Not held between two calls: thousands of streams wait for seconds, and what waits with them is copied by each collection. */
+  let payloads: string[] | null = null;
+  const parser = createParser({ onEvent: ({ data }) => payloads?.push(data) });
   return {
     feed(bytes) {
-      payloads = [];
+      const fed: string[] = [];
+      payloads = fed;
       parser.feed(text.decode(bytes, { stream: true }));
-      return payloads;
+      payloads = null;
+      return fed;
     },
   };
 }
