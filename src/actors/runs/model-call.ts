@@ -101,7 +101,8 @@ async function askModel(
   tools: readonly ToolDescription[],
 ): Promise<ModelAnswer> {
   const media = await turn.media.sourcesFor(turn, messages);
-  for (let attempt = 0; ; attempt += 1) {
+  const failures: Failures = { rateLimits: 0, others: 0 };
+  for (;;) {
     checkNotStopped(turn);
     const call = new CallInProgress(turn, { messages, ...(media === undefined ? {} : { media }) }, tools);
     await call.admitted();
@@ -113,7 +114,7 @@ async function askModel(
       if (!isFault(error)) throw error;
       reportHealth(turn, error);
       if (call.hasOutput) return call.salvaged(error);
-      await waitBeforeRetry(turn, error, attempt);
+      await waitBeforeRetry(turn, error, failures);
     }
   }
 }
@@ -231,10 +232,18 @@ class CallInProgress {
   }
 }
 
+/** Of one model so far. They alternate where a provider is overloaded, and each kind has a bound of its own. */
+interface Failures {
+  rateLimits: number;
+  others: number;
+}
+
 /** W2. @throws the fault itself when it is not worth another try */
-async function waitBeforeRetry(turn: RoutedTurn, fault: Fault, attempt: number): Promise<void> {
+async function waitBeforeRetry(turn: RoutedTurn, fault: Fault, failures: Failures): Promise<void> {
   const { retriesMax } = turn.route.connection;
   if (fault.code === 'provider_rate_limited') {
+    const attempt = failures.rateLimits;
+    failures.rateLimits += 1;
     const waitMs = fault.retryAfterMs ?? RATE_LIMIT_WAITS_MS[attempt];
     if (waitMs === undefined || attempt >= RATE_LIMIT_WAITS_MS.length || waitMs > RETRY_AFTER_MAX_MS)
       throw fault;
@@ -246,6 +255,8 @@ async function waitBeforeRetry(turn: RoutedTurn, fault: Fault, attempt: number):
     await pause(turn, waitMs);
     return;
   }
+  const attempt = failures.others;
+  failures.others += 1;
   if (!fault.retryable || attempt >= retriesMax) throw fault;
   turn.say('status', {
     phase: 'thinking',

@@ -51,6 +51,21 @@ describe('a provider that limits the rate', () => {
   });
 });
 
+test('rate limits and other failures do not use up each other’s tries', async () => {
+  const failed: Reply = { fault: { kind: 'status', status: 503 } };
+  app.double.answer([rateLimited('0.05'), failed, rateLimited('0.05'), HELLO]);
+  const { events } = await app.turn('Hello');
+  expect(textOf(events)).toBe('Hello again.');
+  const labels = payloadsOf(events, 'status').map(({ label }) => label);
+  expect(labels).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/\(1\/4\)/),
+      'The provider did not answer — trying again (1/1)…',
+      expect.stringMatching(/\(2\/4\)/),
+    ]),
+  );
+});
+
 describe('a failure before any output', () => {
   test.each<[string, Reply]>([
     ['a server error', { fault: { kind: 'status', status: 500 } }],
