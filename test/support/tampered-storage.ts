@@ -11,7 +11,7 @@ export function tampered(before: {
   readonly put?: (table: string) => void;
   /** A read of a table outside a write; gets the table's name. */
   readonly read?: (table: string) => void;
-  /** A read of a journal; gets its id. */
+  /** A read of a journal, by whoever wants to know what is in it; gets its id. */
   readonly readJournal?: (journal: string) => void;
   /** An append to journals; gets the entries. */
   readonly append?: (entries: readonly unknown[]) => Promise<void>;
@@ -50,6 +50,18 @@ export function tampered(before: {
           read: (journal, afterSeq, limits) => {
             before.readJournal?.(journal);
             return journals.read(journal, afterSeq, limits);
+          },
+          lastSeq: (journal) => {
+            before.readJournal?.(journal);
+            return journals.lastSeq(journal);
+          },
+          seal: async (journal) => {
+            before.readJournal?.(journal);
+            await journals.seal(journal);
+          },
+          expire: async (journal) => {
+            before.readJournal?.(journal);
+            await journals.expire(journal);
           },
           append: async (journal, firstSeq, values, durability) => {
             await before.append?.(values);

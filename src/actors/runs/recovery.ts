@@ -102,7 +102,7 @@ async function settleUnread(
 }
 
 /** Undefined for what is damaged: one journal must not keep the run, or the service, from going on. */
-function ifReadable<T>(context: ActorContext, runId: string, read: () => T): T | undefined {
+export function ifReadable<T>(context: ActorContext, runId: string, read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
@@ -143,8 +143,8 @@ async function saveRows(
 }
 
 /**
- * Enters what the turn used, then writes the final status, once, and has the journal laid out for reading. The steps are of no use any more; those that a crash
- * leaves behind expire with the run.
+ * Enters what the turn used, then writes the final status, once, and has the journal laid out for reading. The steps are of no
+ * use any more; those that a crash, or damage, leaves behind expire with the run.
  */
 export async function settleRecord(
   context: ActorContext,
@@ -155,8 +155,16 @@ export async function settleRecord(
 ): Promise<void> {
   await enterUsage(context, runId, usage);
   await endRecord(context, store, runId, status);
-  await store.steps.expire(runId);
-  await store.journals.seal(runId);
+  try {
+    await store.steps.expire(runId);
+    await store.journals.seal(runId);
+  } catch (error) {
+    if (!isFault(error) || error.retryable) throw error;
+    context.log.error(
+      { run: runId, error: error.message },
+      'the journal of a run that has ended cannot be read',
+    );
+  }
 }
 
 function endRecord(

@@ -8,7 +8,7 @@ import type { Desk } from './desk.ts';
 import type { LiveRun } from './directory.ts';
 import type { Endings } from './endings.ts';
 import { NOTHING_SAID, Prelude } from './prelude.ts';
-import { type Loss, type TakenUp, takeUp } from './recovery.ts';
+import { ifReadable, type Loss, type TakenUp, takeUp } from './recovery.ts';
 import type { Starting } from './starting.ts';
 import type { RunRecord } from './store.ts';
 
@@ -39,7 +39,8 @@ export function resumingOf(
 ): Resuming {
   const { context, store, admission, directory, readers } = desk;
 
-  const journalChars = (runId: string): number => EVENT_CHARS * store.journals.lastSeq(runId);
+  const journalChars = (runId: string): number =>
+    EVENT_CHARS * (ifReadable(context, runId, () => store.journals.lastSeq(runId)) ?? 0);
   const charsOf = ({ run_id, request }: RunRecord): number =>
     (request.message?.length ?? 0) + journalChars(run_id);
 

@@ -275,6 +275,25 @@ describe('a run host that is gone', () => {
   });
 });
 
+test('runs end though journals turn out to be damaged meanwhile, and nobody is taken down with them', async () => {
+  let isDamaged = false;
+  const app = await openRunsSystem({
+    storage: tampered({
+      readJournal() {
+        if (isDamaged) throw storageFaults.storage_damaged('a journal cannot be read');
+      },
+    }),
+    script: { text: ['One ', 'two'], fault: { kind: 'stall', afterChunks: 1 } },
+  });
+  const ids = [await app.start({ message: 'Count' }), await app.start({ message: 'Count again' })];
+  for (const id of ids) await app.events(id).until('chunk');
+  isDamaged = true;
+  app.double.release();
+  for (const id of ids) await eventually(() => app.status(id)).toBe('done');
+  await eventually(() => app.system.introspection.getState('chat/runs')).toEqual({ live: 0, waiting: 0 });
+  expect(app.system.counters().restarts).toBe(0);
+});
+
 test('a cancel reaches a run though its host has no room for more mail at the moment', async () => {
   const app = await openRunsSystem({ script: { text: 'Never.', fault: { kind: 'silence' } } });
   const run_id = await app.start({ message: 'Wait' });
