@@ -9,6 +9,11 @@ export function encodeValue(value: unknown): Buffer {
   return packr.pack(value);
 }
 
-export function decodeValue<Value>(bytes: Uint8Array): Value {
-  return packr.unpack(bytes) as Value;
+/** One for all calls: a view of a part of some bytes, and the view that msgpackr makes of that, cost as much as the decoding. */
+const part = { start: 0, end: 0 };
+
+export function decodeValue<Value>(bytes: Uint8Array, start = 0, end = bytes.length): Value {
+  part.start = start;
+  part.end = end;
+  return packr.unpack(bytes, part) as Value;
 }

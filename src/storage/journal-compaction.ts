@@ -187,8 +187,9 @@ export class JournalCompaction {
       const page = this.#environment.read('log', Buffer.from(key, 'latin1'));
       if (page === undefined) throw damagedJournal('a page of the log is missing');
       for (const { move, position } of wanted) {
-        const { count, body } = entriesAt(page, move.positions.at(position));
-        move.runs[position] = { firstSeq: move.positions.firstSeq(position), count, body: Buffer.from(body) };
+        const { count, start, end } = entriesAt(page, move.positions.at(position));
+        const body = Buffer.from(page.subarray(start, end));
+        move.runs[position] = { firstSeq: move.positions.firstSeq(position), count, body };
       }
       await this.#breathe();
     }

@@ -16,18 +16,18 @@ export function framed(frames: readonly Buffer[]): Buffer {
   return body;
 }
 
-/** Where the frame at `at` ends. @throws Fault storage_damaged when that is outside of the bytes. */
-export function endOfFrame(bytes: Buffer, at: number): number {
+/** Where the frame at `at` ends. @throws Fault storage_damaged when that is behind the end of the frames. */
+export function endOfFrame(bytes: Buffer, at: number, endOfFrames: number): number {
   const start = at + LENGTH_BYTES;
-  if (start > bytes.length) throw damagedJournal('an entry is cut short');
+  if (start > endOfFrames) throw damagedJournal('an entry is cut short');
   const end = start + bytes.readUInt32LE(at);
-  if (end > bytes.length) throw damagedJournal('an entry is cut short');
+  if (end > endOfFrames) throw damagedJournal('an entry is cut short');
   return end;
 }
 
 export function countFrames(bytes: Buffer): number {
   let count = 0;
-  for (let at = 0; at < bytes.length; count += 1) at = endOfFrame(bytes, at);
+  for (let at = 0; at < bytes.length; count += 1) at = endOfFrame(bytes, at, bytes.length);
   return count;
 }
 
@@ -59,17 +59,17 @@ export class Reading<Value> {
     return this.#seqTaken + 1;
   }
 
-  /** Those of the `count` frames at `at` that are wanted; the first of them has number `firstSeq`. */
-  take(bytes: Buffer, at: number, firstSeq: number, count: number): void {
+  /** Those of the `count` frames in this part of the bytes that are wanted; the first of them has number `firstSeq`. */
+  take(bytes: Buffer, at: number, endOfFrames: number, firstSeq: number, count: number): void {
     let start = at;
     for (let seq = firstSeq; seq < firstSeq + count; seq += 1) {
-      const end = endOfFrame(bytes, start);
+      const end = endOfFrame(bytes, start, endOfFrames);
       if (seq > this.#seqTaken) {
         const length = end - start - LENGTH_BYTES;
         const { length: taken } = this.entries;
         this.#isFull = taken > 0 && (taken >= this.#entriesMax || this.#bytes + length > this.#bytesMax);
         if (this.#isFull) return;
-        this.entries.push({ seq, value: decode<Value>(bytes.subarray(start + LENGTH_BYTES, end)) });
+        this.entries.push({ seq, value: decode<Value>(bytes, start + LENGTH_BYTES, end) });
         this.#bytes += length;
         this.#seqTaken = seq;
       }
@@ -78,9 +78,9 @@ export class Reading<Value> {
   }
 }
 
-function decode<Value>(frame: Buffer): Value {
+function decode<Value>(bytes: Buffer, start: number, end: number): Value {
   try {
-    return decodeValue<Value>(frame);
+    return decodeValue<Value>(bytes, start, end);
   } catch (error) {
     throw damagedJournal('an entry is no value', error);
   }

@@ -119,14 +119,21 @@ export function readDirectory(page: Buffer, visitor: DirectoryVisitor): void {
   }
 }
 
-/** The body of the entries that a directory told of at `at`. @throws Fault storage_damaged. */
-export function entriesAt(page: Buffer, at: number): { readonly count: number; readonly body: Buffer } {
+/** Entries of a page: how many, and the part of its bytes with their frames. */
+export interface PageEntries {
+  readonly count: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The entries that a directory told of at `at`. @throws Fault storage_damaged. */
+export function entriesAt(page: Buffer, at: number): PageEntries {
   if (at + ENTRIES_BYTES > page.length) throw damagedJournal('a page of the log is cut short');
   const count = page.readUInt32LE(at + WORD);
-  const bodyAt = page.readUInt32LE(at + 2 * WORD);
-  const end = bodyAt + page.readUInt32LE(at + 3 * WORD);
+  const start = page.readUInt32LE(at + 2 * WORD);
+  const end = start + page.readUInt32LE(at + 3 * WORD);
   if (end > page.length) throw damagedJournal('a page of the log is cut short');
-  return { count, body: page.subarray(bodyAt, end) };
+  return { count, start, end };
 }
 
 function visitItems(page: Buffer, visitor: DirectoryVisitor): void {

@@ -75,7 +75,7 @@ export class JournalSpans {
     const range = { lower: joinKey(area, encodeKey(reading.nextSeq)), upper: joinKey(area, ABOVE) }; // N1
     for (const { key, value } of this.#environment.scan('journals', range, { fresh: false })) {
       const { firstSeq, count, body } = unpacked(lastSeqOf(key, area), value);
-      reading.take(body, 0, firstSeq, count);
+      reading.take(body, 0, body.length, firstSeq, count);
       if (reading.isFull) return;
     }
   }

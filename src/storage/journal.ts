@@ -113,8 +113,8 @@ export class StoredJournals<Value> implements Journals<Value> {
     const { length } = positions;
     for (let index = Math.max(0, positions.upTo(reading.nextSeq) - 1); index < length; index += 1) {
       const page = this.#index.page(positions.writer(index), positions.page(index));
-      const { count, body } = entriesAt(page, positions.at(index));
-      reading.take(body, 0, positions.firstSeq(index), count);
+      const { count, start, end } = entriesAt(page, positions.at(index));
+      reading.take(page, start, end, positions.firstSeq(index), count);
       if (reading.isFull) return;
     }
   }
