@@ -134,11 +134,11 @@ export class JournalIndex {
     return this.#writers.get(writer)?.first ?? Infinity;
   }
 
-  /** @throws Fault storage_damaged when it is not there. */
+  /** The bytes are lent until the next read: a copy of the page would cost more than an entry of it. @throws Fault storage_damaged when it is not there. */
   page(writer: number, page: number): Buffer {
-    const kept = this.#pages.get(writer, page) ?? this.#environment.copy('log', pageKey(writer, page));
-    if (kept === undefined) throw damagedJournal('a page of the log is missing');
-    return kept;
+    const bytes = this.#pages.get(writer, page) ?? this.#environment.read('log', pageKey(writer, page));
+    if (bytes === undefined) throw damagedJournal('a page of the log is missing');
+    return bytes;
   }
 
   #lookForPages(): void {
