@@ -47,6 +47,7 @@ export const ingestionActor = actor({
     let idleMs = 0;
     let isLooking = false;
     let looksAgain = false;
+    let isClearing = false;
 
     const indexerNow = (): Ref<typeof indexing> => {
       if (indexer !== null) return indexer.ref;
@@ -183,10 +184,25 @@ export const ingestionActor = actor({
       const ids = documents.map(({ document_id }) => document_id);
       for (const id of ids) schedule.find(id)?.controller.abort();
       const forgotten = ids.filter((id) => schedule.find(id) === undefined);
-      if (forgotten.length === 0) return;
-      await forget(forgotten);
-      await context.ask(workspaces, 'forgotten', { document_ids: forgotten });
-      if (documents.length === REMOVED_LOOKED_AT) looksAgain = true;
+      if (forgotten.length === 0 || isClearing) return;
+      isClearing = true;
+      context.background(clear(forgotten));
+    };
+
+    /** A large project takes minutes, in which others are read. */
+    const clear = async (ids: readonly string[]): Promise<void> => {
+      try {
+        for (const id of ids) {
+          await forget([id]);
+          await context.ask(workspaces, 'forgotten', { document_ids: [id] });
+        }
+        isClearing = false;
+        look();
+      } catch (error) {
+        isClearing = false;
+        if (!isFault(error)) throw error;
+        context.after('look', LOOK_RETRY_MS, look);
+      }
     };
 
     const forget = async (document_ids: readonly string[]): Promise<void> => {
