@@ -13,7 +13,7 @@ import type { JournalWriter } from './journal-writer.ts';
 import { usageOfTurn } from './ledger.ts';
 import type { OfferedTools } from './offered-tools.ts';
 import { patiently } from './patience.ts';
-import { type RunOrder, run, runs, type StopCause } from './protocol.ts';
+import { type RunOrder, run, runFaults, runs, type StopCause } from './protocol.ts';
 import { report } from './report.ts';
 import { FRESH, resumptionOf } from './resumption.ts';
 import { RunJournal } from './run-journal.ts';
@@ -116,6 +116,8 @@ export const runActor = actor({
         steering.accept({ id: steer_id, message, atMs: context.clock.nowMs() });
         journal.say('steer', { id: steer_id, message });
         await journal.flushed();
+        // Nobody will ever read it: this actor has crashed on that, or has ended.
+        if (journal.hasFailed) throw runFaults.run_not_active('The run is not active');
       },
     };
   },

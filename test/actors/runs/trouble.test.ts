@@ -275,6 +275,26 @@ describe('a run host that is gone', () => {
   });
 });
 
+test('a steer that could not be written down is not accepted', async () => {
+  const app = await openRunsSystem({
+    storage: tampered({
+      async append(entries) {
+        if (entries.some((entry) => (entry as readonly string[])[0] === 'steer'))
+          throw storageFaults.storage_damaged('it cannot be written');
+      },
+    }),
+    script: { text: 'Never.', fault: { kind: 'silence' } },
+  });
+  const run_id = await app.start({ message: 'Where?' });
+  const events = app.events(run_id);
+  await events.until('start');
+  const steering = app.system.named(runs).ask('steer', { run_id, message: 'And when?', user_id: USER });
+  await expect(steering).rejects.toMatchObject({ code: 'run_not_active' });
+  const all = orderOf(await events.rest());
+  expect(all).not.toContain('steer');
+  expect(all.slice(-2)).toEqual(['error', 'close']);
+});
+
 test('runs end though journals turn out to be damaged meanwhile, and nobody is taken down with them', async () => {
   let isDamaged = false;
   const app = await openRunsSystem({
