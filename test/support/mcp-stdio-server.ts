@@ -3,6 +3,7 @@
 //   --hang: answers no initialize.   --stubborn: outlives the end of its input and SIGTERM.   --grandchild: starts a process.
 //   --exit: ends at once.            --noise: writes lines that are no messages.              --bad: lists what makes no sense.
 //   --endless: lists pages without end.   --runaway: starts a process that leaves the group.
+//   --deep: has a tool whose schema is very deep.
 //   --late: has one more tool, and says so, when its tools have been listed and its resources are not yet.
 
 import { spawn } from 'node:child_process';
@@ -20,6 +21,9 @@ let listed = 0;
 let unanswered = 0;
 let running = 0;
 let runningMost = 0;
+
+/** A worker can send it, and the main thread cannot read it. */
+const DEEP = 3_000;
 
 const tool = (name: string) => ({ name, description: `does ${name}`, inputSchema: { type: 'object' } });
 const TOOLS = [
@@ -69,6 +73,12 @@ function extras<Entry>(list: keyof typeof extra, entryOf: (name: string) => Entr
   return Array.from({ length: extra[list] }, (_, i) => entryOf(`extra-${i + 1}`));
 }
 
+function nested(depth: number): object | undefined {
+  let value: object | undefined;
+  for (let i = 0; i < depth; i += 1) value = { a: value };
+  return value;
+}
+
 const text = (value: unknown) => ({
   content: [{ type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value) }],
 });
@@ -76,7 +86,7 @@ const text = (value: unknown) => ({
 async function call(id: Message['id'], name: string, given: Members, token: unknown): Promise<object | null> {
   switch (name) {
     case 'echo':
-      return text(given['message'] ?? '');
+      return { ...text(given['message'] ?? ''), structuredContent: nested(given['deep'] ?? 0) };
     case 'pid':
       return text({ pid: process.pid, grandchild: grandchild?.pid ?? null, runaway: runaway?.pid ?? null });
     case 'env':
@@ -177,7 +187,8 @@ function toolsPage(params: Members): object | null {
       ],
     };
   }
-  return { tools: [...TOOLS, ...extras('tools', tool)] };
+  const deep = { ...tool('deep'), inputSchema: { type: 'object', properties: nested(DEEP) } };
+  return { tools: [...TOOLS, ...(flags.has('--deep') ? [deep] : []), ...extras('tools', tool)] };
 }
 
 async function answer({ id, method, params = {} }: Message): Promise<object | null> {

@@ -171,7 +171,7 @@ async function list<Entry>(
     for (const value of listOf(result, member)) {
       const entry = isMembers(value) ? read(value) : null;
       if (entry === null || entries.has(keyOf(entry))) continue;
-      chars += jsonChars(entry);
+      chars += JSON.stringify(entry).length;
       if (chars > LIST_CHARS_MAX) return ended(`More than ${LIST_CHARS_MAX} characters are left out`);
       if (entries.size === entriesMax) return ended(`More than ${entriesMax} entries are left out`);
       entries.set(keyOf(entry), entry);

@@ -1,6 +1,7 @@
 // Untrusted: members of what a server sent, read one by one. What is not what it should be is taken as not there.
 
 import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
+import { isNestedDeeper } from '../../std/nesting.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -18,13 +19,10 @@ export function listOf(members: Members, name: string): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The length of its JSON; infinite for what has none. */
+/** The length of its JSON; infinite for what has none, and for what is nested too deep to be sent to another thread. */
 export function jsonChars(value: unknown): number {
-  try {
-    return JSON.stringify(value)?.length ?? Number.POSITIVE_INFINITY;
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
+  const text = isNestedDeeper(value) ? undefined : JSON.stringify(value);
+  return text?.length ?? Number.POSITIVE_INFINITY;
 }
 
 /** Takes any result as it is: what is in it is read by whoever asked, entry by entry. */

@@ -87,6 +87,19 @@ test('of a catalogue only what makes sense is taken, and pages without end are l
   expect(tool_discovery_error).toBe('More than 100 pages are left out');
 });
 
+test('what is too deep for another thread to read is left out', async () => {
+  const sessions = await openMcpSessions({ onThread: true });
+  const session = sessions.open(stdioServer(['--deep']));
+  expect(await session.ask('connect', {})).toMatchObject({ kind: 'connected' });
+  const { tools } = await session.ask('catalogue', {});
+  expect(tools.map(({ name }) => name)).toContain('echo');
+  expect(tools.map(({ name }) => name)).not.toContain('deep');
+  const call = (deep: number) => session.call({ tool: 'echo', arguments: { message: 'm', deep } });
+  const result = { kind: 'result', content: [{ type: 'text', text: 'm' }], is_error: false };
+  expect(await call(1)).toEqual([{ ...result, structured_content: {}, is_cut: false }]);
+  expect(await call(3_000)).toEqual([{ ...result, is_cut: true }]);
+});
+
 test('a message without end costs its connection, and no more', async () => {
   const sessions = await openMcpSessions();
   const session = sessions.open();

@@ -90,6 +90,11 @@ test('a tool that fails, one that errs and one that is not there are answers for
   expect(dataOf(turn, 'done')).toHaveLength(1);
 });
 
+test('a result that is too deep for another thread to read holds up no turn', async () => {
+  await turnWith(call('own__echo', { message: 'flat', deep: 3_000 }));
+  expect(lastResults()).toEqual([expect.stringContaining('flat')]);
+});
+
 test('a long result is stored, and the model gets the way to it', async () => {
   await turnWith(call('own__echo', { message: 'x'.repeat(20_000) }));
   const [result] = lastResults();
