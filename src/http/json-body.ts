@@ -2,9 +2,12 @@
 // B1 Malformed JSON is the caller's mistake and says what is wrong with it.
 // B2 An empty body is no body: the clients announce JSON on every call, also where they send nothing.
 // B3 Members named after an object's prototype are refused, so that no body can reach behind an object.
+// B4 So is what is nested very deep: whoever copies it, writes it out or sends it to another thread would run out of stack, and an
+//    actor that does so has crashed.
 
 import type { FastifyInstance } from 'fastify';
 import { errorText } from '../std/errors.ts';
+import { isNestedDeeper, NESTING_MAX } from '../std/nesting.ts';
 import { edgeFaults } from './errors.ts';
 
 /** Messages are text: a transcript or a tool output fits many times over. Files have routes and limits of their own. */
@@ -23,9 +26,10 @@ export function acceptJsonOnly(app: FastifyInstance, bodyBytesMax: number): void
         parsed = error === null ? { value } : null;
       });
       // `done` runs the rest of the request, so it stays out of the parser's own catch.
-      if (parsed === null)
-        done(edgeFaults.json_invalid(`Invalid JSON: ${mistakeIn(text)}`)); // B1
-      else done(null, (parsed as { readonly value: unknown }).value);
+      if (parsed === null) return done(edgeFaults.json_invalid(`Invalid JSON: ${mistakeIn(text)}`)); // B1
+      const { value } = parsed as { readonly value: unknown };
+      if (!isNestedDeeper(value)) return done(null, value);
+      done(edgeFaults.json_invalid(`Invalid JSON: nested deeper than ${NESTING_MAX} levels`)); // B4
     },
   );
 }

@@ -102,6 +102,16 @@ describe('a request that no actor sees', () => {
     },
   );
 
+  test('that is nested deeper than anybody nests answers 400', async () => {
+    const { send } = await openEdge(working(), bindings);
+    const nested = (levels: number) =>
+      `{"text":"x","more":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+    const { status, body } = await send('POST', '/api/probe', nested(101));
+    expect(status).toBe(400);
+    expect(body.error).toBe('Invalid JSON: nested deeper than 100 levels');
+    expect((await send('POST', '/api/probe', nested(100))).status).toBe(200);
+  });
+
   test.each(['{"text":"x","__proto__":{"a":1}}', '{"text":"x","constructor":{"prototype":{"a":1}}}'])(
     'that reaches for the prototype answers 400: %s',
     async (text) => {

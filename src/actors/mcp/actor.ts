@@ -95,7 +95,8 @@ export const mcpActor = actor({
       },
 
       async add({ name: named, config: given, server: whole }) {
-        const name = named ?? String(whole?.['name'] ?? '');
+        const stated = named ?? whole?.['name'];
+        const name = typeof stated === 'string' ? stated : '';
         const config = readOrRefuse(name, given ?? whole ?? {});
         if (configs.size + saving.size >= SERVERS_MAX) {
           throw mcpFaults.mcp_servers_full(`There are ${SERVERS_MAX} MCP servers, and no more can be added`);

@@ -100,6 +100,19 @@ test('a change, a rename and a deletion drop the live connection', async () => {
   expect((await app.call('GET', '/api/mcp/tools')).body.count).toBe(0);
 });
 
+test('what makes no sense at all as a server is refused, and costs nobody a connection', async () => {
+  await connectServer(app, 'steady');
+  let deep: object = {};
+  for (let i = 0; i < 4_000; i += 1) deep = { a: deep };
+  const refused = async (body: object, path = ''): Promise<void> =>
+    expect((await app.call('POST', `/api/mcp/servers${path}`, body)).status).toBe(400);
+  await refused({ server: { name: { toString: 'no function' }, command: 'x' } });
+  const auth = { type: 'oauth', deep };
+  await refused({ name: 'deep', config: { transport: 'sse', url: 'http://127.0.0.1:9', auth } });
+  await refused({ config: { command: 'x', auth } }, '/validate');
+  expect(await server('steady')).toMatchObject({ status: 'connected' });
+});
+
 test('the reference server is connected over HTTP', async () => {
   const everything = await startEverything('streamableHttp');
   await connectServer(app, 'everything', { transport: 'streamable_http', url: everything.url });
