@@ -1,8 +1,8 @@
 // Sessions: the clients of the protocol's 2025 revisions, which begin with a handshake and refer to it in every request.
 // Connection state, as W1 of the edge allows: what they work on lives in actors, and outlives them.
 // S1 An id cannot be guessed (128 random bits), and finds a session only for the user who opened it.
-// S2 At most SESSIONS_MAX at once. A newcomer takes the place of the one that is idle for longest; there is none for it when
-//    all have a call under way.
+// S2 At most SESSIONS_MAX at once. A newcomer takes the place of the one that is idle for longest, when its handshake was taken and
+//    not before; there is none for it when all have a call under way.
 // S3 A session that was not used for SESSION_IDLE_MS is forgotten; its client is told 404 and begins anew.
 
 import type { Server } from '@modelcontextprotocol/server';
@@ -75,6 +75,8 @@ export class Sessions {
       retryInterval: RETRY_MS,
       onsessioninitialized: (id) => {
         opened = id;
+        const leaving = this.#isFull ? this.#idlest() : undefined;
+        if (leaving !== undefined) void this.#close(leaving);
         this.#sessions.set(id, session);
         this.#sweep ??= clock.startTimer(SWEEP_INTERVAL_MS, this.#forgetIdle);
       },
@@ -86,7 +88,9 @@ export class Sessions {
       version,
     );
     const session: Session = { userId, server, transport, usedAtMs: clock.monotonicMs(), callsOpen: 0 };
-    this.#makeRoom();
+    if (this.#isFull && this.#idlest() === undefined) {
+      throw edgeFaults.sessions_full('Too many MCP sessions are open');
+    }
     await server.connect(transport);
     const response = await transport.handleRequest(request, { parsedBody: body });
     if (opened === null) await server.close();
@@ -116,15 +120,14 @@ export class Sessions {
     this.#sessions.set(id, session);
   }
 
-  /** S2. */
-  #makeRoom(): void {
-    if (this.#sessions.size < SESSIONS_MAX) return;
-    for (const [id, { callsOpen }] of this.#sessions) {
-      if (callsOpen > 0) continue;
-      void this.#close(id);
-      return;
-    }
-    throw edgeFaults.sessions_full('Too many MCP sessions are open');
+  get #isFull(): boolean {
+    return this.#sessions.size >= SESSIONS_MAX;
+  }
+
+  /** S2. Undefined when all have a call under way. */
+  #idlest(): string | undefined {
+    for (const [id, { callsOpen }] of this.#sessions) if (callsOpen === 0) return id;
+    return undefined;
   }
 
   /** S3. */

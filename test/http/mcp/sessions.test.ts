@@ -105,3 +105,11 @@ test('one more than there may be takes the place of the one that is idle for lon
   for (const done of finish) done();
   await response.text();
 });
+
+test('a request that is no handshake takes the place of nobody', async () => {
+  const idle = await open();
+  while (sessions.size < SESSIONS_MAX) await open();
+  expect(await statusOf(serve({ jsonrpc: '2.0', id: 1, method: 'ping' }, null))).toBe(400);
+  expect(sessions.size).toBe(SESSIONS_MAX);
+  expect(await statusOf(ping(idle))).toBe(200);
+});
