@@ -72,6 +72,7 @@ export function createServerAccount(server: string, services: SigningInServices)
   };
 
   async function admitted(account: OAuthAccount, challenge: Challenge): Promise<Admission> {
+    await signingIn.settled(); // To ask for another consent would throw away the one that was just given.
     const { tokens } = keeper.heldFor(account.url);
     if (tokens !== null) {
       const isNews = challenge.rejected !== tokens.accessToken && !isExpired(tokens, clock.nowMs());

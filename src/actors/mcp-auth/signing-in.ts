@@ -49,6 +49,8 @@ export interface SigningIn {
   begin(account: OAuthAccount, wish: Wish): Promise<Consent>;
   consent(): Consent | null;
   ended(flowId: string): Promise<SignInEnd>;
+  /** Resolves when no consent that was given is about to become tokens. */
+  settled(): Promise<unknown>;
   awaits(state: string): boolean;
   /** A callback that is awaited. */
   settle(arrival: Arrival): Promise<Settlement>;
@@ -98,6 +100,9 @@ export function createSigningIn(server: string, keeper: TokenKeeper, services: S
 
     ended: (flowId) =>
       last?.id === flowId ? last.end.promise : Promise.resolve({ outcome: 'cancelled', error: null }),
+
+    settled: () =>
+      current === null || current.phase === 'waiting' ? Promise.resolve() : signingIn.ended(current.id),
 
     awaits: (state) => isAwaitedBy(current, state, clock.monotonicMs()),
 

@@ -199,6 +199,18 @@ describe('a sign-in', () => {
     expect(consentOf(await system.connect(remote.url))).toEqual(first);
   });
 
+  test('is not begun anew while the code of the one before is exchanged', async () => {
+    const { url, authorization } = await openOAuthMcpServer();
+    const { authorization_url } = consentOf(await system.connect(url));
+    const arrival = await authorization.consent(authorization_url);
+    const [outcome, admission] = await Promise.all([
+      system.comeBack(arrival),
+      system.auth.ask('challenged', { account: accountFor(url), challenge: unauthorized() }),
+    ]);
+    expect(outcome).toBe('signed_in');
+    expect(admission.kind).toBe('authorized');
+  });
+
   test('is one, however many are challenged at once', async () => {
     const remote = await openOAuthMcpServer();
     const account = accountFor(remote.url);
