@@ -19,6 +19,8 @@ const extra = { tools: 0, resources: 0, prompts: 0 };
 let listed = 0;
 /** So many lists of tools are not answered. */
 let unanswered = 0;
+/** How long each page of an endless list takes; without it there is but one page. */
+let pageMs: number | null = flags.has('--endless') ? 0 : null;
 let running = 0;
 let runningMost = 0;
 
@@ -109,6 +111,7 @@ async function call(id: Message['id'], name: string, given: Members, token: unkn
       return text({ listed });
     case 'grow':
       unanswered = given['unanswered'] ?? 0;
+      pageMs = given['pageMs'] ?? pageMs;
       grow(given['list'] ?? 'tools', 20);
       if (given['everyMs'] !== undefined) {
         setInterval(() => send({ method: 'notifications/tools/list_changed' }), given['everyMs']);
@@ -164,13 +167,14 @@ async function call(id: Message['id'], name: string, given: Members, token: unkn
   }
 }
 
-function toolsPage(params: Members): object | null {
+async function toolsPage(params: Members): Promise<object | null> {
   listed += 1;
   if (unanswered > 0) {
     unanswered -= 1;
     return null;
   }
-  if (flags.has('--endless')) {
+  if (pageMs !== null) {
+    await new Promise((resolve) => setTimeout(resolve, pageMs ?? 0));
     const page = Number(params['cursor'] ?? 0);
     return { tools: [tool(`t${page}`)], nextCursor: String(page + 1) };
   }

@@ -51,8 +51,9 @@ export const mcpSessionActor = actor({
     });
     const calls = new Calls(lifecycle, server.name, () => mask);
     const upkeep = new Upkeep(context, lifecycle, calls, async (connection, lists) => {
-      const limits = { timeoutMs: connectTimeoutMs(), signal: context.signal };
+      const limits = { timeoutMs: connectTimeoutMs(), signal: context.signal, clock: context.clock };
       const found = await discovered(connection.client, catalogue, lists, limits);
+      if (connection.hasEnded) return new Set(); // The next one is asked for everything.
       catalogue = found.catalogue;
       events.tell('catalogueChanged', { server: server.name, catalogue });
       tellState();
@@ -107,7 +108,7 @@ export const mcpSessionActor = actor({
           events.tell('serverLogged', { server: server.name, level, source, line }),
       });
       try {
-        const limits = { timeoutMs, signal };
+        const limits = { timeoutMs, signal, clock: context.clock };
         const found = await discovered(connection.client, EMPTY_CATALOGUE, new Set(LISTS), limits);
         if (connection.hasEnded) throw new Error((await connection.ended) ?? 'it was closed');
         catalogue = found.catalogue;

@@ -1,12 +1,13 @@
 // Catalogue: what a server offers, listed page by page and read entry by entry.
 // G1 An entry that makes no sense, or bears a name that came before, is left out; the others stand.
-// G2 Pages, entries, names, descriptions and schemas have bounds, and so has the whole. What does not fit is left out, and
-//    `…_discovery_error` says so.
+// G2 Pages, entries, names, descriptions and schemas have bounds, and so have the whole and the time that it takes. What does not
+//    fit is left out, and `…_discovery_error` says so.
 // G3 Some servers shake hands with anybody, and ask who it is when it comes to their lists: that is no empty list.
 // G4 A list that cannot be had is what was known of it before. One that the server owes (it answered nothing, or not in time) is
 //    worth another question; what it refuses to list it refuses again.
 
 import { type Client, ProtocolError } from '@modelcontextprotocol/client';
+import type { Clock } from '../../std/clock.ts';
 import { errorText } from '../../std/errors.ts';
 import { isSignInRequired } from './failures.ts';
 import type { McpCatalogue, McpPrompt, McpResource, McpResourceTemplate, McpTool } from './protocol.ts';
@@ -14,6 +15,8 @@ import { ANYTHING, isMembers, jsonChars, listOf, type Members, textOf } from './
 import { STREAM_ENDED } from './watched-transport.ts';
 
 const PAGES_MAX = 100;
+/** All pages of a list together may take as long as so many single ones: whoever needs the connection waits for them. */
+const PAGES_PATIENCE = 3;
 const TOOLS_MAX = 1_000;
 const RESOURCES_MAX = 5_000;
 const TEMPLATES_MAX = 500;
@@ -35,6 +38,7 @@ export interface Limits {
   /** For one page. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
 export const EMPTY_CATALOGUE: McpCatalogue = {
@@ -146,7 +150,7 @@ async function list<Entry>(
   entriesMax: number,
   read: (value: Members) => Entry | null,
   keyOf: (entry: Entry) => string,
-  { timeoutMs, signal }: Limits,
+  { timeoutMs, signal, clock }: Limits,
 ): Promise<Listed<Entry>> {
   const entries = new Map<string, Entry>();
   const ended = (error: string | null, more: Partial<Listed<Entry>> = {}): Listed<Entry> => ({
@@ -156,6 +160,7 @@ async function list<Entry>(
     isOwed: false,
     ...more,
   });
+  const startedMs = clock.monotonicMs();
   let cursor: string | null = null;
   let chars = 0;
   for (let page = 0; page < PAGES_MAX; page += 1) {
@@ -178,6 +183,9 @@ async function list<Entry>(
     }
     const next = textOf(result, 'nextCursor', CURSOR_CHARS_MAX);
     if (next === null || next === '' || next === cursor) return ended(null);
+    if (clock.monotonicMs() - startedMs > PAGES_PATIENCE * timeoutMs) {
+      return ended('Not all of its pages came in time', { isRefused: true });
+    }
     cursor = next;
   }
   return ended(`More than ${PAGES_MAX} pages are left out`);

@@ -176,6 +176,28 @@ test('a list that the server owes stays as it was known, and is asked for again'
   expect(newest()?.tool_discovery_error).toBeNull();
 });
 
+test('a list whose pages come one by one for ever is not waited for', async () => {
+  const sessions = await openMcpSessions();
+  const session = sessions.open();
+  await session.ask('connect', {});
+  await sessions.configure({ mcp: { connect_timeout_seconds: 1 } });
+  await session.text('grow', { pageMs: 150 });
+  const newest = () => session.heard.catalogues.at(-1);
+  await eventually(() => newest()?.tool_discovery_error).toBe('Not all of its pages came in time');
+  expect(newest()?.tools.map(({ name }) => name)).toContain('echo');
+});
+
+test('what a lost connection did not list any more is no news of the server', async () => {
+  const sessions = await openMcpSessions();
+  const session = sessions.open();
+  await session.ask('connect', {});
+  await session.text('grow', { unanswered: 1 });
+  await eventually(async () => JSON.parse(await session.text('listed'))).toEqual({ listed: 2 });
+  await expect(session.call({ tool: 'crash' })).rejects.toMatchObject({ code: 'mcp_interrupted' });
+  expect(await session.text('echo', { message: 'again' })).toBe('again');
+  expect(session.heard.catalogues.filter((one) => one.tool_discovery_error !== null)).toEqual([]);
+});
+
 test('a server that crashes in a call is connected again, and the call is not made twice', async () => {
   const sessions = await openMcpSessions();
   const session = sessions.open();
