@@ -1,4 +1,4 @@
-// Smuggler: answers what is not plain data.
+// Smuggler: answers what is not plain data, or more of it than can be read.
 
 import { Fault } from '../../src/std/errors.ts';
 import { actor } from '../../src/supervisor/actor.ts';
@@ -7,6 +7,7 @@ import { call, protocol, stream } from '../../src/supervisor/protocol.ts';
 export const smugglerProtocol = protocol('smuggler', {
   reply: call<Record<string, never>, unknown>(),
   fail: call<Record<string, never>, unknown>(),
+  nested: call<{ readonly levels: number }, unknown>(),
   items: stream<Record<string, never>, unknown>(),
   /** How often the producer of `items` was closed. */
   closed: call<Record<string, never>, number>(),
@@ -24,6 +25,11 @@ export const smugglerActor = actor({
       reply: () => notPlain,
       fail: () => {
         throw new Fault('smuggled', 'conflict', 'with details that cannot cross', { details: { notPlain } });
+      },
+      nested: ({ levels }) => {
+        let nested = {};
+        for (let level = 0; level < levels; level += 1) nested = { nested };
+        return nested;
       },
       items: async function* () {
         try {

@@ -56,8 +56,9 @@ export class SimulatedPort implements Port {
     peer.#arriving.push({ batch: copy, dueMs: peer.#lastDueMs });
   }
 
-  on(_event: 'message', take: (batch: Batch) => void): void {
-    this.#take = take;
+  /** A copy that could be made can be read. */
+  on(event: 'message' | 'messageerror', take: (batch: Batch) => void): void {
+    if (event === 'message') this.#take = take;
   }
 
   close(): void {

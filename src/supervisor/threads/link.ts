@@ -9,6 +9,9 @@
 // I3 When the other thread is lost, every ask to it fails, everything it asked for is aborted, what it had not settled is
 //    dead-lettered, once.
 // I4 A frame that cannot be cloned is refused by itself; the others of its batch go out.
+// I5 What could be written and cannot be read (nested deeper than this thread's stack allows) is lost with all of its batch, and
+//    nobody knows what that was: answers, credit, signals. The thread that sent it is ended, as if it had crashed. Who lets such
+//    data in bounds it there; this is what remains when somebody has not.
 
 import { faultFromWire, faultToWire } from '../../std/errors.ts';
 import type { Asker, Envelope, MailOrigin, StreamAsker } from '../envelope.ts';
@@ -32,6 +35,7 @@ export class Link implements MailOrigin {
   readonly thread: number;
   readonly #runtime: Runtime;
   readonly #onSignal: (frame: SignalFrame, link: Link) => void;
+  readonly #onUnreadable: (link: Link) => void;
   /** Null until the threads have been introduced to each other: frames gather meanwhile, mail as far as the credit goes. */
   #port: Port | null;
   #signals: SignalFrame[] = [];
@@ -65,11 +69,13 @@ export class Link implements MailOrigin {
     port: Port | null,
     runtime: Runtime,
     onSignal: (frame: SignalFrame, link: Link) => void,
+    onUnreadable: (link: Link) => void,
   ) {
     this.thread = thread;
     this.#port = null;
     this.#runtime = runtime;
     this.#onSignal = onSignal;
+    this.#onUnreadable = onUnreadable;
     if (port !== null) this.connect(port);
   }
 
@@ -80,6 +86,9 @@ export class Link implements MailOrigin {
   connect(port: Port): void {
     this.#port = port;
     port.on('message', (batch) => this.#receive(batch));
+    port.on('messageerror', () => {
+      if (!this.#isLost) this.#onUnreadable(this); // I5
+    });
     this.#flushSoon();
   }
 

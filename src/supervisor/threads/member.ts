@@ -32,6 +32,11 @@ export function joinSystem(runtime: Runtime, seed: ThreadSeed, host: MemberHost)
     },
     giveBack: (thread) => main.signal({ kind: 'give_back', thread }),
     giveUpStarting: (thread) => main.signal({ kind: 'give_up', thread }),
+    condemn: (thread) => {
+      // The main thread cannot be ended; what it has sent is missing here, so this one does not go on.
+      if (thread === MAIN_THREAD) throw new Error('the main thread has sent what cannot be read');
+      main.signal({ kind: 'condemn', thread });
+    },
   };
   let retirement: Retirement | null = null;
   const remote = new Remote(runtime, source, onSignal, host.loadBehaviour);

@@ -25,6 +25,8 @@ export interface ThreadSource {
   giveBack(thread: number): void;
   /** Ends a thread on which no actor has started yet: a kill for one of its actors would never be read. */
   giveUpStarting(thread: number): void;
+  /** Ends a thread that has sent what cannot be read. */
+  condemn(thread: number): void;
 }
 
 interface Watch {
@@ -393,7 +395,13 @@ export class Remote implements OtherThreads {
   }
 
   #open(thread: number, port: Port | null): Link {
-    const link = new Link(thread, port, this.#runtime, (frame, from) => this.#onSignal(frame, from));
+    const link = new Link(
+      thread,
+      port,
+      this.#runtime,
+      (frame, from) => this.#onSignal(frame, from),
+      (from) => this.#source.condemn(from.thread),
+    );
     this.#links.set(thread, link);
     return link;
   }

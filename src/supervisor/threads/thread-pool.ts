@@ -217,6 +217,13 @@ export class ThreadPool implements ThreadSource {
     host.worker.terminate();
   }
 
+  condemn(thread: number): void {
+    const host = this.#hosts.get(thread);
+    if (host === undefined) return;
+    host.failure = 'its thread sent a message that could not be read';
+    host.worker.terminate();
+  }
+
   #takeSpare(): Host | null {
     const spare = this.#spare;
     this.#spare = null;
@@ -309,6 +316,9 @@ export class ThreadPool implements ThreadSource {
         return;
       case 'give_up':
         this.giveUpStarting(frame.thread);
+        return;
+      case 'condemn':
+        this.condemn(frame.thread);
         return;
       case 'goodbye':
         host.saidGoodbye = true;

@@ -102,6 +102,8 @@ export type SignalFrame =
   /** A thread on which nothing of what it was asked for is left, if it was dedicated to that. */
   | { readonly kind: 'give_back'; readonly thread: number }
   | { readonly kind: 'give_up'; readonly thread: number }
+  /** A thread has sent what cannot be read (see link.ts). */
+  | { readonly kind: 'condemn'; readonly thread: number }
   /** The thread is to be left, and says so to the parents of its actors (see retirement.ts). */
   | { readonly kind: 'retire'; readonly graceMs: number }
   | { readonly kind: 'child_retiring'; readonly actor: number }
@@ -128,6 +130,8 @@ export interface Port {
   // biome-ignore lint/suspicious/noExplicitAny: a transport hands over its own ports, of one kind.
   postMessage(batch: Batch, handedOver?: readonly any[]): void;
   on(event: 'message', take: (batch: Batch) => void): unknown;
+  /** A batch has come that could be written there and cannot be read here. */
+  on(event: 'messageerror', tell: () => void): unknown;
   close(): void;
 }
 

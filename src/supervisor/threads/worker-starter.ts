@@ -12,6 +12,17 @@ const WORKER_MODULE = new URL(
   import.meta.url,
 );
 
+/** What cannot be read is lost with its thread, which has ended (I5 of link.ts). */
+function receiveReadable(port: MessagePort): Batch | undefined {
+  for (;;) {
+    try {
+      return receiveMessageOnPort(port)?.message as Batch | undefined;
+    } catch {
+      // It is taken from the port all the same.
+    }
+  }
+}
+
 export function workerStarter(): ThreadStarter {
   return {
     channel: () => {
@@ -28,7 +39,7 @@ export function workerStarter(): ThreadStarter {
       worker.on('exit', (code) => hooks.exited(code));
       return { terminate: () => void worker.terminate() };
     },
-    receive: (port) => receiveMessageOnPort(port as MessagePort)?.message as Batch | undefined,
+    receive: (port) => receiveReadable(port as MessagePort),
     loadBehaviour,
   };
 }

@@ -40,6 +40,19 @@ test('a reply, a fault and a stream item that are not plain data fail their aske
   await expect.poll(() => smuggler.ask('closed', {})).toBe(1);
 });
 
+test('an answer that can be written and not read ends the thread that gave it: nobody waits for what was beside it', async () => {
+  const system = await openSystem();
+  const temporary = { restart: 'temporary', ...onThread('one') } as const;
+  const smuggler = system.spawn(smugglerActor, undefined, { id: 'smuggler', ...temporary });
+  expect(await smuggler.ask('nested', { levels: 500 })).toBeTypeOf('object');
+  const asks = [smuggler.ask('nested', { levels: 5_000 }), smuggler.ask('closed', {})];
+  for (const outcome of await Promise.allSettled(asks)) {
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'actor_terminated' } });
+  }
+  const next = system.spawn(smugglerActor, undefined, { id: 'next', ...temporary });
+  expect(await next.ask('closed', {})).toBe(0);
+});
+
 test('a child whose arguments are not plain data crashes before it begins; others on its thread do not', async () => {
   const system = await openSystem();
   const args = { start: 0, notPlain } as { start: number };

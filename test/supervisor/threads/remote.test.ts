@@ -28,6 +28,7 @@ const noThreads = {
   },
   giveBack: () => undefined,
   giveUpStarting: () => undefined,
+  condemn: () => undefined,
 };
 
 function openThread(thread: number): Thread {
