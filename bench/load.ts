@@ -57,8 +57,8 @@ export async function benchLoad(args: readonly string[]): Promise<BenchReport> {
 
 /** What bounds what is missed: the profile of this measurement (ADR 9). */
 const BOUND =
-  'The bound is the two cores, which the service shares with the double and the readers: pauses of V8 while it collects the heaps ' +
-  'of 10,000 live runs (20 to 50 ms a thread), and on the edge thread one system call for each event of each reader.';
+  'The bound is the two cores, which the service shares with the double and the readers: V8 stops each thread for 15 to 40 ms when it ' +
+  'collects, young generations twice a second, and the edge thread needs one system call for each event of each reader.';
 
 function missesOf(figures: readonly Figure[]): readonly string[] {
   const misses = figures.flatMap(({ what, unit, median, target }) =>
