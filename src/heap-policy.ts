@@ -17,15 +17,12 @@
 // instead of 1.4 s (p50; p99 1.1 s instead of 2.4 s), for 90 MB more. What helped most since is to make fewer objects that live
 // from one event of a run to the next (std/pulled.ts, actors/runs/journal-writer.ts): then a collection finds 1 MB of 22 alive.
 
-import { availableParallelism } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { repeatUnreferenced } from './std/clock.ts';
 
 /** More than the process has after some hundred runs; with less it would count as busy for ever, and grow to 450 MB. */
 const BUSY_BYTES = 400 * 1024 * 1024;
 const LOOK_INTERVAL_MS = 1_000;
-/** With more of them there is one that can help. */
-const CORES_FEW = 2;
 
 /**
  * Young generations are collected by their own thread. Helpers wait for each other, and on two cores there is nobody to help: 10,000
@@ -33,11 +30,12 @@ const CORES_FEW = 2;
  */
 setFlagsFromString('--no-parallel-scavenge');
 /**
- * Nor do helpers mark the old generations while JavaScript runs: they take the cores from all threads for 0.2 to 0.4 s at a time, and
- * what arrives meanwhile waits. With 10,000 runs live the way from the model to the reader took 250 to 280 ms (p99) with them, 130 with
- * one helper at most, and takes 30 to 90 where each thread marks its own heap between its events.
+ * One helper at most marks an old generation while JavaScript runs. Several take both cores from all threads for 0.2 to 0.4 s at a time,
+ * and what arrives meanwhile waits: with 10,000 runs live the way from the model to the reader took 250 to 280 ms (p99) with them,
+ * and takes 40 to 150 with one. With none it took 30 to 90, but threads that mark their own heaps between their events are so late
+ * with it that 300 runs left 350 MB instead of 305, and 10,000 took 1.74 GB instead of 1.3.
  */
-if (availableParallelism() <= CORES_FEW) setFlagsFromString('--no-concurrent-marking');
+setFlagsFromString('--concurrent-marking-max-worker-num=1');
 /** Collect when a heap has grown by this much since the last time. */
 setFlagsFromString('--heap-growing-percent=30');
 /** A bound, of threads to come. They begin with 1 MB, and stay there as long as the factor of their growth is 1. */
