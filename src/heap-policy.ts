@@ -32,7 +32,7 @@ setFlagsFromString('--no-parallel-scavenge');
 /**
  * One helper at most marks an old generation while JavaScript runs. Several take both cores from all threads for 0.2 to 0.4 s at a time,
  * and what arrives meanwhile waits: with 10,000 runs live the way from the model to the reader took 250 to 280 ms (p99) with them,
- * and takes 40 to 170 with one. With none it took 30 to 90, but threads that mark their own heaps between their events are so late
+ * and takes 40 to 200 with one. With none it took 30 to 90, but threads that mark their own heaps between their events are so late
  * with it that 300 runs left 350 MB instead of 305, and 10,000 took 1.74 GB instead of 1.5.
  */
 setFlagsFromString('--concurrent-marking-max-worker-num=1');
