@@ -5,6 +5,7 @@
 //    what comes after it, a newer revision or a deletion, must find all that it leaves.
 
 import { stepBack } from '../../std/thread-priority.ts';
+import { Turns } from '../../std/turns.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import type { Ref } from '../../supervisor/protocol.ts';
 import { loadBehaviour } from '../../supervisor/threads/load-behaviour.ts';
@@ -53,27 +54,16 @@ export const indexingActor = actor({
       restart: 'permanent',
     });
 
-    /** By document, the last of its turns. */
-    const turns = new Map<string, Promise<unknown>>();
-    /** X2. */
-    const inTurn = <Result>(documentId: string, work: () => Promise<Result>): Promise<Result> => {
-      const turn = (turns.get(documentId) ?? Promise.resolve()).then(work, work);
-      const ended = (): void => {
-        if (turns.get(documentId) === turn) turns.delete(documentId);
-      };
-      turns.set(documentId, turn);
-      turn.then(ended, ended);
-      return turn;
-    };
+    const turns = new Turns(); // X2
 
     return {
       index: (order, { signal }) =>
-        inTurn(order.document.document_id, () => {
+        turns.take(order.document.document_id, async () => {
           signal.throwIfAborted();
           return new Ingest(context, store, parsers, model, order, signal).run();
         }),
       async forget({ document_ids }) {
-        for (const id of document_ids) await inTurn(id, () => store.removeOthers(id, null));
+        for (const id of document_ids) await turns.take(id, () => store.removeOthers(id, null));
         return {};
       },
     };

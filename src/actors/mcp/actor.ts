@@ -10,6 +10,7 @@
 import { errorText } from '../../std/errors.ts';
 import { loadKey } from '../../std/key-file.ts';
 import { sealer } from '../../std/sealing.ts';
+import { Turns } from '../../std/turns.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import { config as configNoun } from '../config/protocol.ts';
 import { type AuthState, mcpAuth } from '../mcp-auth/protocol.ts';
@@ -64,8 +65,8 @@ export const mcpActor = actor({
     const configs = new Map(loaded.configs);
     /** Names that are being given to servers. */
     const saving = new Set<string>();
-    /** D4. By name, the end of the last change that was begun. */
-    const changing = new Map<string, Promise<void>>();
+    /** D4. */
+    const changes = new Turns();
     const offers = new ToolOffers();
     const sessions = new Sessions(context, {
       behaviour: session,
@@ -116,7 +117,7 @@ export const mcpActor = actor({
       server: ({ name }) => viewOf(name),
 
       replace: ({ name, config: given, rename }) =>
-        inTurn(name, async () => {
+        changes.take(name, async () => {
           const current = configOrRefuse(name);
           const newName = rename ?? name;
           // Whether it is connected at the start is not for a form to forget.
@@ -134,7 +135,7 @@ export const mcpActor = actor({
         }),
 
       remove: ({ name }) =>
-        inTurn(name, async () => {
+        changes.take(name, async () => {
           const config = configOrRefuse(name);
           await connector.drop(name);
           if (usesSignIn(config)) await context.ask(mcpAuth, 'reset', { server: name });
@@ -311,25 +312,11 @@ export const mcpActor = actor({
     }
 
     function keepConnected(name: string, auto_connect: boolean): Promise<void> {
-      return inTurn(name, async () => {
+      return changes.take(name, async () => {
         const config = configs.get(name);
         if (config === undefined || config.auto_connect === auto_connect) return;
         await save(name, { ...config, auto_connect });
       });
-    }
-
-    /** D4. */
-    async function inTurn<Result>(name: string, change: () => Promise<Result>): Promise<Result> {
-      const before = changing.get(name);
-      const { promise: over, resolve: end } = Promise.withResolvers<void>();
-      changing.set(name, over);
-      try {
-        await before;
-        return await change();
-      } finally {
-        end();
-        if (changing.get(name) === over) changing.delete(name);
-      }
     }
 
     function view(name: string, states: Readonly<Record<string, AuthState>>): Server {

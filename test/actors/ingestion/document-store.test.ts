@@ -3,19 +3,10 @@ import { DocumentStore, ownerOf, type StoredPart } from '../../../src/actors/ing
 import { CHUNKS_PER_PART } from '../../../src/actors/ingestion/parser-protocol.ts';
 import type { PendingDocument } from '../../../src/actors/workspaces/protocol.ts';
 import type { Storage } from '../../../src/storage/contract.ts';
+import { pendingDocument } from '../../support/pending-document.ts';
 import { storageOfThisTest } from '../../support/storage.ts';
 
-const DOCUMENT: PendingDocument = {
-  user_id: 'default',
-  workspace_id: 'ws_1',
-  document_id: 'doc_1',
-  revision: 1,
-  filename: 'a.md',
-  content_type: 'text/markdown',
-  size_bytes: 1,
-  sha256: '',
-  path: '/nowhere',
-};
+const DOCUMENT = pendingDocument();
 const GO_ON = new AbortController().signal;
 
 function partOf(number: number, start: number, word: string, count = CHUNKS_PER_PART): StoredPart {

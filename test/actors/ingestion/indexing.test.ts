@@ -10,13 +10,14 @@ import { DocumentStore } from '../../../src/actors/ingestion/document-store.ts';
 import { indexingActor } from '../../../src/actors/ingestion/indexing.ts';
 import { completionsActor } from '../../../src/actors/providers/completions.ts';
 import { workspacesActor } from '../../../src/actors/workspaces/actor.ts';
-import { HOME_ID, type PendingDocument, workspaces } from '../../../src/actors/workspaces/protocol.ts';
+import { HOME_ID, workspaces } from '../../../src/actors/workspaces/protocol.ts';
 import type { Durability, Storage } from '../../../src/storage/contract.ts';
 import { child } from '../../../src/supervisor/children.ts';
 import { createActorSystem } from '../../../src/supervisor/system.ts';
 import { loopTurn } from '../../../src/supervisor/testkit/index.ts';
 import { openSystem } from '../../support/actor-system.ts';
 import { eventually } from '../../support/eventually.ts';
+import { pendingDocument } from '../../support/pending-document.ts';
 import { storageOfThisTest } from '../../support/storage.ts';
 
 const completions = { module: completionsActor.module, exportName: completionsActor.exportName };
@@ -52,17 +53,7 @@ test('a document that is deleted while it is published leaves nothing', async ()
   const { storage, directory } = await storageOfThisTest();
   const path = join(directory, 'a.md');
   await writeFile(path, 'Whales are large animals of the sea. '.repeat(300));
-  const document: PendingDocument = {
-    user_id,
-    workspace_id: 'ws_1',
-    document_id: 'doc_1',
-    revision: 1,
-    filename: 'a.md',
-    content_type: 'text/markdown',
-    size_bytes: 1,
-    sha256: '',
-    path,
-  };
+  const document = pendingDocument({ path });
   const leaving = new AbortController();
   let forgotten: Promise<unknown> | undefined;
   const { storage: slow, writes } = gated(storage, 'flushed', async (count) => {

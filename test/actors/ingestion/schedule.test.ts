@@ -1,19 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { Schedule } from '../../../src/actors/ingestion/schedule.ts';
 import type { PendingDocument } from '../../../src/actors/workspaces/protocol.ts';
+import { pendingDocument } from '../../support/pending-document.ts';
 
 function pending(workspace_id: string, document_id: string, revision = 1): PendingDocument {
-  return {
-    user_id: 'default',
-    workspace_id,
-    document_id,
-    revision,
-    filename: 'a.md',
-    content_type: 'text/markdown',
-    size_bytes: 1,
-    sha256: '',
-    path: '/nowhere',
-  };
+  return pendingDocument({ workspace_id, document_id, revision });
 }
 
 function begun(schedule: Schedule, nowMs = 0): string | undefined {
