@@ -5,6 +5,7 @@
 // A4 Arguments have a bounded number of levels: what is done with them later goes down into each of them.
 
 import type { RandomSource } from '../../std/ids.ts';
+import { isNestedDeeper } from '../../std/nesting.ts';
 import type { ModelToolCall } from './protocol.ts';
 
 /** More calls in one answer than any sane model makes: beyond it the answer is taken for broken. */
@@ -80,23 +81,11 @@ function parseArguments(text: string): Readonly<Record<string, unknown>> | null 
   if (text.trim() === '') return {};
   try {
     const value: unknown = JSON.parse(text);
-    const isObject = isNode(value) && !Array.isArray(value);
-    return isObject && !isTooDeep(value) ? (value as Record<string, unknown>) : null;
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject && !isNestedDeeper(value, ARGUMENTS_LEVELS_MAX)
+      ? (value as Record<string, unknown>)
+      : null;
   } catch {
     return null;
   }
-}
-
-/** Level by level, as going down into what may be bottomless is what must not be done. */
-function isTooDeep(value: object): boolean {
-  let level: readonly object[] = [value];
-  for (let levels = 1; level.length > 0; levels += 1) {
-    if (levels > ARGUMENTS_LEVELS_MAX) return true;
-    level = level.flatMap((node) => Object.values(node).filter(isNode));
-  }
-  return false;
-}
-
-function isNode(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
 }
