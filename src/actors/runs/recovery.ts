@@ -106,10 +106,15 @@ export function ifReadable<T>(context: ActorContext, runId: string, read: () => 
   try {
     return read();
   } catch (error) {
-    if (!isFault(error) || error.retryable) throw error;
-    context.log.error({ run: runId, error: error.message }, 'the journal of a lost run cannot be read');
+    passOver(context, runId, error, 'the journal of a lost run cannot be read');
     return undefined;
   }
+}
+
+/** @throws the error itself when it is no damage */
+function passOver(context: ActorContext, runId: string, error: unknown, what: string): void {
+  if (!isFault(error) || error.retryable) throw error;
+  context.log.error({ run: runId, error: error.message }, what);
 }
 
 async function holdsRows(
@@ -120,10 +125,9 @@ async function holdsRows(
   try {
     return (await context.ask(conversations, 'holds', { conversation_id, run_id })).isHeld;
   } catch (error) {
-    if (!isFault(error) || error.retryable || context.signal.aborted) throw error;
-    // Who cannot know must not have it answered twice.
-    context.log.error({ run: run_id, error: error.message }, 'the conversation of a lost run cannot be read');
-    return true;
+    if (context.signal.aborted) throw error;
+    passOver(context, run_id, error, 'the conversation of a lost run cannot be read');
+    return true; // Who cannot know must not have it answered twice.
   }
 }
 
@@ -159,11 +163,7 @@ export async function settleRecord(
     await store.steps.expire(runId);
     await store.journals.seal(runId);
   } catch (error) {
-    if (!isFault(error) || error.retryable) throw error;
-    context.log.error(
-      { run: runId, error: error.message },
-      'the journal of a run that has ended cannot be read',
-    );
+    passOver(context, runId, error, 'the journal of a run that has ended cannot be read');
   }
 }
 
