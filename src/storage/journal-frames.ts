@@ -69,7 +69,7 @@ export class Reading<Value> {
         const { length: taken } = this.entries;
         this.#isFull = taken > 0 && (taken >= this.#entriesMax || this.#bytes + length > this.#bytesMax);
         if (this.#isFull) return;
-        this.entries.push({ seq, value: decode<Value>(bytes, start + LENGTH_BYTES, end) });
+        this.entries.push({ seq, value: decode<Value>(bytes.subarray(start + LENGTH_BYTES, end)) });
         this.#bytes += length;
         this.#seqTaken = seq;
       }
@@ -78,9 +78,13 @@ export class Reading<Value> {
   }
 }
 
-function decode<Value>(bytes: Buffer, start: number, end: number): Value {
+/**
+ * A view is decoded. Given all bytes with a start and an end, msgpackr takes the texts out of them by native code: quicker in a loop,
+ * but with hundreds of readers behind it took many times as long, and they held ten times the memory.
+ */
+function decode<Value>(frame: Buffer): Value {
   try {
-    return decodeValue<Value>(bytes, start, end);
+    return decodeValue<Value>(frame);
   } catch (error) {
     throw damagedJournal('an entry is no value', error);
   }

@@ -228,26 +228,26 @@ export class JournalIndex {
   }
 }
 
+interface KeptPage {
+  readonly writer: number;
+  readonly number: number;
+  readonly page: Buffer;
+}
+
 /**
- * The newest pages, each in the one place that it may have; what comes takes the place of what was there. Nothing is made for it,
- * and nothing old is held (std/chain.ts says why a Map would not do).
+ * The newest pages, each in the one place that it may have; what comes takes the place of what was there, and nothing old is held
+ * (std/chain.ts says why a Map would not do).
  */
 class KeptPages {
-  readonly #pages: (Buffer | null)[] = new Array(WRITERS_KEPT * PAGES_KEPT).fill(null);
-  readonly #writers = new Float64Array(WRITERS_KEPT * PAGES_KEPT);
-  readonly #numbers = new Float64Array(WRITERS_KEPT * PAGES_KEPT);
+  readonly #pages: (KeptPage | null)[] = new Array(WRITERS_KEPT * PAGES_KEPT).fill(null);
 
   get(writer: number, number: number): Buffer | null {
-    const place = placeOf(writer, number);
-    const isKept = this.#writers[place] === writer && this.#numbers[place] === number;
-    return isKept ? (this.#pages[place] ?? null) : null;
+    const kept = this.#pages[placeOf(writer, number)];
+    return kept?.writer === writer && kept.number === number ? kept.page : null;
   }
 
   keep(writer: number, number: number, page: Buffer): void {
-    const place = placeOf(writer, number);
-    this.#pages[place] = page;
-    this.#writers[place] = writer;
-    this.#numbers[place] = number;
+    this.#pages[placeOf(writer, number)] = { writer, number, page };
   }
 }
 
