@@ -212,16 +212,12 @@ export class ThreadPool implements ThreadSource {
 
   giveUpStarting(thread: number): void {
     const host = this.#hosts.get(thread);
-    if (host?.state !== 'starting') return;
-    host.failure = 'its thread was given up while it was starting';
-    host.worker.terminate();
+    if (host?.state === 'starting') endFor(host, 'its thread was given up while it was starting');
   }
 
   condemn(thread: number): void {
     const host = this.#hosts.get(thread);
-    if (host === undefined) return;
-    host.failure = 'its thread sent a message that could not be read';
-    host.worker.terminate();
+    if (host !== undefined) endFor(host, 'its thread sent a message that could not be read');
   }
 
   #takeSpare(): Host | null {
@@ -393,14 +389,18 @@ export class ThreadPool implements ThreadSource {
       host.lastHeardMs += deafMs;
       const silenceMaxMs = host.state === 'starting' ? START_MAX_MS : this.#options.stuckMs;
       if (nowMs - host.lastHeardMs > silenceMaxMs) {
-        host.failure = `its thread did not answer for ${silenceMaxMs} ms`;
-        host.worker.terminate();
+        endFor(host, `its thread did not answer for ${silenceMaxMs} ms`);
       } else if (nowMs > host.endsAtMs) {
-        host.failure = 'its thread was retired and not left in time';
-        host.worker.terminate();
+        endFor(host, 'its thread was retired and not left in time');
       } else if (host.state !== 'starting') host.link.signal({ kind: 'ping' });
     }
   }
+}
+
+/** As a crash does, which is told with this reason. */
+function endFor(host: Host, failure: string): void {
+  host.failure = failure;
+  host.worker.terminate();
 }
 
 function isGoing(state: ThreadState): boolean {
