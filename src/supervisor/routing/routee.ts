@@ -11,6 +11,7 @@ import { Load } from './load.ts';
 import { hashOf } from './rendezvous.ts';
 
 interface Incarnation {
+  readonly handle: ChildHandle;
   readonly target: Target;
   /** Null on another thread. */
   readonly cell: Cell | null;
@@ -32,7 +33,9 @@ export class Routee {
 
   /** Mail may be sent to it. A routee that ends on another thread is known to do so a moment later. */
   get isUp(): boolean {
-    return this.#incarnation !== null && this.#incarnation.cell?.isEnding !== true;
+    const incarnation = this.#incarnation;
+    if (incarnation === null || incarnation.handle.isTerminated === true) return false;
+    return incarnation.cell?.isEnding !== true;
   }
 
   get address(): Address | null {
@@ -48,7 +51,7 @@ export class Routee {
     const { thread, actor } = handle;
     const cell = handle instanceof Cell ? handle : null;
     const target = cell ?? runtime.targetOf({ thread, actor, path: this.path });
-    this.#incarnation = { target, cell, load: new Load(target, cell !== null) };
+    this.#incarnation = { handle, target, cell, load: new Load(target, cell !== null) };
   }
 
   vacate(): void {

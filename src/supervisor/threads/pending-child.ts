@@ -56,6 +56,10 @@ export class PendingChild implements ChildHandle, Target {
     return this.#ended;
   }
 
+  get isTerminated(): boolean {
+    return this.#ended !== null || this.#placed?.isTerminated === true;
+  }
+
   post(envelope: Envelope): boolean {
     if (this.#placed !== null) return this.#runtime.targetOf(this.location).post(envelope);
     if (this.#ended !== null) return this.#refuse(envelope, 'terminated');

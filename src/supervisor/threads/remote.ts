@@ -36,8 +36,12 @@ interface Watch {
 
 interface RemoteChild {
   readonly id: string;
-  readonly thread: number;
+  readonly handle: RemoteHandle;
   readonly parent: ParentHandle;
+}
+
+interface RemoteHandle extends ChildHandle {
+  isTerminated: boolean;
 }
 
 export class Remote implements OtherThreads {
@@ -145,13 +149,10 @@ export class Remote implements OtherThreads {
     const isDedicated =
       placement === 'dedicated' || (typeof placement === 'object' && 'dedicated' in placement);
     const order: SpawnOrder = { actor, path, module, exportName, args: spec.args, options, isDedicated };
-    if (this.#links.has(thread)) {
-      this.#children.set(actor, { id: spec.options.id, thread, parent });
-      this.#signal(thread, { kind: 'spawn', order });
-    } else parent.childEnded(spec.options.id, actor, { kind: 'thread_lost', message: 'its thread is gone' });
-    return {
+    const handle: RemoteHandle = {
       actor,
       thread,
+      isTerminated: !this.#links.has(thread),
       stop: () => this.#signal(thread, { kind: 'stop', actor }),
       drain: () => this.#links.get(thread)?.drain(actor),
       kill: () => {
@@ -159,6 +160,21 @@ export class Remote implements OtherThreads {
         this.#source.giveUpStarting(thread);
       },
     };
+    if (handle.isTerminated) {
+      parent.childEnded(spec.options.id, actor, { kind: 'thread_lost', message: 'its thread is gone' });
+    } else {
+      this.#children.set(actor, { id: spec.options.id, handle, parent });
+      this.#signal(thread, { kind: 'spawn', order });
+    }
+    return handle;
+  }
+
+  /** From now on nobody here sends it anything, though its parent comes to hear of its end in its own turn. */
+  #takeChild(actor: number): RemoteChild | undefined {
+    const child = this.#children.get(actor);
+    if (child !== undefined) child.handle.isTerminated = true;
+    this.#children.delete(actor);
+    return child;
   }
 
   watch(address: Address, onTerminated: (reason: TerminationReason) => void): () => void {
@@ -232,14 +248,15 @@ export class Remote implements OtherThreads {
     this.#runtime.registry.forgetThread(thread);
     const link = this.#links.get(thread);
     this.#links.delete(thread);
+    // Before anybody hears of the loss, and acts on it.
+    const lost = [...this.#children].filter(([, { handle }]) => handle.thread === thread);
+    for (const [actor] of lost) this.#takeChild(actor);
     link?.lose(message);
     this.#runtime.links.threadLost(thread, message);
     for (const [watch, { thread: watched, onTerminated }] of [...this.#watches]) {
       if (watched === thread && this.#watches.delete(watch)) onTerminated(reason);
     }
-    for (const [actor, { id, thread: home, parent }] of [...this.#children]) {
-      if (home === thread && this.#children.delete(actor)) parent.childEnded(id, actor, reason);
-    }
+    for (const [actor, { id, parent }] of lost) parent.childEnded(id, actor, reason);
     for (const key of [...this.#watched.keys()]) {
       if (key.startsWith(`${thread}:`)) this.#unwatch(key);
     }
@@ -270,8 +287,7 @@ export class Remote implements OtherThreads {
         return;
       }
       case 'child_ended': {
-        const child = this.#children.get(frame.actor);
-        this.#children.delete(frame.actor);
+        const child = this.#takeChild(frame.actor);
         child?.parent.childEnded(child.id, frame.actor, frame.reason);
         return;
       }

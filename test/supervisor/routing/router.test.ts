@@ -277,3 +277,21 @@ test('a lost thread takes only its own actors out of the pool, until they are ba
   await eventually(async () => (await pool.ask('$routees', {})).every(({ isUp }) => isUp)).toBe(true);
   expect((await pool.ask('$routees', {})).map(({ address }) => address?.thread)).not.toContain(lost);
 });
+
+test('a router gives no mail to a lost thread, even before it has come to hear of the loss', async () => {
+  const system = await openSystem();
+  const { ref, pool } = openCounters(system, {
+    strategy: 'round_robin',
+    routees: 4,
+    placements: placed('a worker thread'),
+  });
+  const lost = present(
+    (await pool.ask('$routees', {}))[0]?.address?.thread,
+    'the thread of the first routee',
+  );
+  // Whatever the router is told has to wait for its turn behind this.
+  system.spawn(counterActor, { start: 0 }, { id: 'busy' }).tell('churn', {});
+  await system.terminateThread(lost);
+  const answers = await Promise.allSettled(Array.from({ length: 8 }, () => ref.ask('total', {})));
+  expect(answers.filter(({ status }) => status === 'rejected')).toEqual([]);
+});
