@@ -21,6 +21,8 @@ const WAITING_APPEND_BYTES_MAX = 64 * 1024 * 1024;
 /** Bounds of one commit: how long a thread is busy deciding, and what the engine holds in memory. */
 const WRITES_PER_COMMIT_MAX = 256;
 const DECIDING_MS_MAX = 10;
+/** Records that are written behind the last change (Draft D5): as many take about as long. */
+const GATHERED_MAX = 2_000;
 const APPEND_BYTES_PER_COMMIT_MAX = 16 * 1024 * 1024;
 /** Each attempt loses only when another thread's commit won, so the threads together always move on. */
 const ATTEMPTS_MAX = 100;
@@ -150,6 +152,7 @@ export class CommitQueue {
     const decisions = this.#decideNext(draft);
     const all = [...appends, ...decisions.map(({ write }) => write)];
     try {
+      draft.close();
       const isEmpty = appends.length === 0 && draft.isEmpty();
       const held = isEmpty || (await this.#commitWith(draft, appends));
       if (all.some(({ durability }) => durability === 'flushed')) await this.#environment.flush();
@@ -197,7 +200,7 @@ export class CommitQueue {
       const write = this.#writes.shift();
       if (write === undefined) break;
       decisions.push({ write, outcome: decide(draft, write) });
-      if (systemClock.monotonicMs() - startedMs > DECIDING_MS_MAX) break;
+      if (draft.gatheredSize > GATHERED_MAX || systemClock.monotonicMs() - startedMs > DECIDING_MS_MAX) break;
     }
     return decisions;
   }
@@ -217,7 +220,6 @@ export class CommitQueue {
 }
 
 function decide(draft: Draft, write: Write): Outcome {
-  const mark = draft.mark();
   try {
     const result = write.change(draft);
     if (result instanceof Promise) {
@@ -227,7 +229,7 @@ function decide(draft: Draft, write: Write): Outcome {
     draft.settle();
     return { kind: 'done', result };
   } catch (error) {
-    draft.undoTo(mark);
+    draft.undo();
     return { kind: 'threw', error };
   }
 }

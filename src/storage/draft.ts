@@ -1,11 +1,11 @@
 // Draft: the changes of one commit before it is made: an overlay on what is committed, seen by those who make it.
 // D1 Whoever reads through a draft sees its changes on top of one state of the committed data.
 // D2 A draft notes the version of every collection it touched; it is committed only if none of them has moved.
-// D3 `undoTo` takes back what came after a mark, so that one change of several can fail alone.
+// D3 `undo` takes back what came since the last `settle`, so that one change of several can fail alone.
 // D4 Changes to a journal as a whole are decided on what is committed, so a draft holds one change of a journal at most.
-// D5 What a change gathers is written into the draft when the change ends (`settle`); a change that fails leaves nothing of it.
+// D5 What a change gathers joins what those before it have gathered when the change ends (`settle`), and is written once for all of
+//    them, behind the last (`close`). A change that fails leaves nothing of it.
 
-import { assert } from '../std/assert.ts';
 import { decodeValue, encodeValue } from './codec.ts';
 import type { ByteRange, Change, Commit, Environment, Pair, ScanOptions } from './environment.ts';
 import type { LogItem } from './journal-page.ts';
@@ -38,6 +38,10 @@ export function committedView(environment: Environment): View {
 
 /** D5. */
 export interface Gathering {
+  /** Roughly what it will write, in records. */
+  readonly size: number;
+  /** Takes over what a later change has gathered for the same owner. */
+  join(later: this): void;
   writeInto(draft: Draft): void;
 }
 
@@ -69,9 +73,12 @@ export class Draft implements View {
   readonly #pending = new Map<string, Pending>();
   readonly #touched = new Map<string, Touched>();
   readonly #journals = new Map<string, JournalChange>();
-  readonly #undo: (() => void)[] = [];
-  /** By whose they are. */
+  /** Of the present change. */
+  #undo: (() => void)[] = [];
+  /** By whose they are: of the present change, and of those before it. */
+  readonly #gathering = new Map<object, Gathering>();
   readonly #gathered = new Map<object, Gathering>();
+  #isEmpty = true;
   #sortedNames: string[] | undefined;
 
   constructor(environment: Environment) {
@@ -116,16 +123,36 @@ export class Draft implements View {
   }
 
   /** D5. What the present change has gathered for `owner`; opened when there is nothing yet. */
-  gathered<Gathered extends Gathering>(owner: object, open: () => Gathered): Gathered {
-    const gathered = (this.#gathered.get(owner) as Gathered | undefined) ?? open();
-    this.#gathered.set(owner, gathered);
-    return gathered;
+  gathering<Gathered extends Gathering>(owner: object, open: () => Gathered): Gathered {
+    const gathering = (this.#gathering.get(owner) as Gathered | undefined) ?? open();
+    this.#gathering.set(owner, gathering);
+    return gathering;
   }
 
-  /** D5. The end of a change. */
+  /** Of all that is gathered, roughly in records. */
+  get gatheredSize(): number {
+    let size = 0;
+    for (const gathered of this.#gathered.values()) size += gathered.size;
+    return size;
+  }
+
+  /** D5. The end of a change, which is not undone any more. */
   settle(): void {
-    for (const gathering of this.#gathered.values()) gathering.writeInto(this);
+    for (const [owner, gathering] of this.#gathering) {
+      const gathered = this.#gathered.get(owner);
+      if (gathered === undefined) this.#gathered.set(owner, gathering);
+      else gathered.join(gathering);
+    }
+    this.#gathering.clear();
+    if (this.#undo.length > 0) this.#isEmpty = false;
+    this.#undo = [];
+  }
+
+  /** D5. Behind the last change. */
+  close(): void {
+    for (const gathered of this.#gathered.values()) gathered.writeInto(this);
     this.#gathered.clear();
+    this.settle();
   }
 
   /** D4. False when the draft changes that journal already: try with the next one. `decide` answers null for no change. */
@@ -165,18 +192,14 @@ export class Draft implements View {
     });
   }
 
-  mark(): number {
-    return this.#undo.length;
-  }
-
-  undoTo(mark: number): void {
-    assert(mark <= this.#undo.length, 'a mark lies behind');
-    this.#gathered.clear();
-    while (this.#undo.length > mark) this.#undo.pop()?.();
+  /** D3. */
+  undo(): void {
+    this.#gathering.clear();
+    while (this.#undo.length > 0) this.#undo.pop()?.();
   }
 
   isEmpty(): boolean {
-    return this.#undo.length === 0;
+    return this.#isEmpty;
   }
 
   /** `log`: what its own `logItems` have become. */

@@ -2,8 +2,9 @@
 // P1 Documents are numbered; a term's postings of 128 neighbouring numbers share one record. So a change of a posting is one read
 //    and one write at a known place, and a frequent term is read 128 documents at a time.
 // P2 The record of no posting is no record.
-// P3 What one transaction adds and removes is gathered, and a record is written once for all of it: the chunks of a document have most
-//    of their words in common. So a draft that is still being decided does not have its own postings; nobody looks for them there.
+// P3 What the transactions of one commit add and remove is gathered, and a record is written once for all of it: the chunks of a
+//    document have most of their words in common, and so have the messages of a thousand conversations. So a draft that is still
+//    being decided does not have its own postings; nobody looks for them there.
 
 import type { Draft, Gathering, View } from './draft.ts';
 import { ABOVE, encodeKey, encodePath, joinKey, SEPARATOR } from './key.ts';
@@ -47,7 +48,7 @@ export class Postings {
 
   /** P3. */
   #changesIn(draft: Draft): PostingChanges {
-    return draft.gathered(this, () => new PostingChanges(this.#collection, this.#area));
+    return draft.gathering(this, () => new PostingChanges(this.#collection, this.#area));
   }
 
   #termArea(term: string): Buffer {
@@ -55,7 +56,7 @@ export class Postings {
   }
 }
 
-/** P3: the changes of one transaction. */
+/** P3: the changes of one transaction, then of one commit. */
 class PostingChanges implements Gathering {
   readonly #collection: string;
   readonly #area: Buffer;
@@ -66,6 +67,15 @@ class PostingChanges implements Gathering {
   constructor(collection: string, area: Buffer) {
     this.#collection = collection;
     this.#area = area;
+  }
+
+  get size(): number {
+    return this.#added.size + this.#removed.size;
+  }
+
+  join(later: PostingChanges): void {
+    for (const [term, removed] of later.#removed) for (const document of removed) this.remove(term, document);
+    for (const [term, added] of later.#added) for (const posting of added) this.add(term, posting);
   }
 
   add(term: string, posting: Posting): void {
