@@ -7,6 +7,7 @@ import { isFault } from '../../std/errors.ts';
 import type { ActorContext } from '../../supervisor/actor.ts';
 import { conversations, type NewRow } from '../conversations/protocol.ts';
 import type { TurnUsage } from '../usage/protocol.ts';
+import type { JournaledEvent } from './events.ts';
 import { enterUsage, usageOfLost } from './ledger.ts';
 import type { HandOver } from './prelude.ts';
 import type { RunOutcome, RunStatus } from './protocol.ts';
@@ -47,6 +48,8 @@ export async function takeUp(
     return { kind: 'settled', outcome: await settleRun(context, store, record, end) };
   }
   const { stepSeq, behind } = journaled;
+  const settle = (end: LostEnd): Promise<RunOutcome> =>
+    stepSeq === 0 ? settleFrom(context, store, record, end, behind) : settleRun(context, store, record, end);
   const facts = { record, behind, isStored: false, ...allowed };
   const first = fateOf(facts);
   // Asked only where it matters: most runs that were under way have stored nothing.
@@ -58,12 +61,11 @@ export async function takeUp(
       return { kind: 'resumed', before, isCounted: fate.isCounted };
     }
     case 'cancelled':
-      return { kind: 'settled', outcome: await settleRun(context, store, record, { status: 'cancelled' }) };
+      return { kind: 'settled', outcome: await settle({ status: 'cancelled' }) };
     case 'finished':
     case 'settled': {
       const reason = fate.kind === 'settled' ? what + fate.why : what;
-      const end = { status: 'failed', reason } as const;
-      return { kind: 'settled', outcome: await settleRun(context, store, record, end) };
+      return { kind: 'settled', outcome: await settle({ status: 'failed', reason }) };
     }
   }
 }
@@ -78,6 +80,17 @@ export async function settleRun(
   const { run_id } = record;
   const events = ifReadable(context, run_id, () => readEvents(store, run_id, 0));
   if (events === undefined) return settleUnread(context, store, record, end);
+  return settleFrom(context, store, record, end, events);
+}
+
+async function settleFrom(
+  context: ActorContext,
+  store: RunStore,
+  record: RunRecord,
+  end: LostEnd,
+  events: readonly JournaledEvent[],
+): Promise<RunOutcome> {
+  const { run_id } = record;
   const { rows, lastEvents, status } = settleLostRun({ record, events, end, nowMs: context.clock.nowMs() });
   if (rows !== null) await saveRows(context, record, rows);
   if (lastEvents.length > 0) await store.journals.append(run_id, events.length + 1, lastEvents);
@@ -160,7 +173,7 @@ export async function settleRecord(
   await enterUsage(context, runId, usage);
   await endRecord(context, store, runId, status);
   try {
-    await store.steps.expire(runId);
+    if (store.steps.lastSeq(runId) > 0) await store.steps.expire(runId);
     await store.journals.seal(runId);
   } catch (error) {
     passOver(context, runId, error, 'the journal of a run that has ended cannot be read');
