@@ -185,6 +185,8 @@ export class Link implements MailOrigin {
     this.#port?.close();
     this.#signals = [];
     this.#mail = [];
+    // What is owed can be given back no more; it would be tried again turn by turn, for ever.
+    this.#toAcknowledge = 0;
     const fault = kernelFaults.actor_terminated(message);
     const asked = [...this.#asked.values()];
     this.#asked.clear();

@@ -12,7 +12,7 @@ import { child } from '../../../src/supervisor/children.ts';
 import type { Address, Ref } from '../../../src/supervisor/protocol.ts';
 import { typed } from '../../../src/supervisor/ref.ts';
 import { Runtime } from '../../../src/supervisor/runtime.ts';
-import { threadExecutor } from '../../../src/supervisor/scheduler.ts';
+import { type Executor, threadExecutor } from '../../../src/supervisor/scheduler.ts';
 import { loopTurn } from '../../../src/supervisor/testkit/index.ts';
 import { Remote } from '../../../src/supervisor/threads/remote.ts';
 import { counterActor, type counterProtocol } from '../../support/counter-actor.ts';
@@ -31,14 +31,14 @@ const noThreads = {
   condemn: () => undefined,
 };
 
-function openThread(thread: number): Thread {
+function openThread(thread: number, executor: Executor = threadExecutor): Thread {
   const runtime = new Runtime({
     thread,
     clock: systemClock,
     random: seededRandom(thread),
     log: silentLog,
     services: {} as ThreadServices,
-    executor: threadExecutor,
+    executor,
   });
   onTestFinished(() => runtime.deadlines.close());
   return { runtime, remote: new Remote(runtime, noThreads, () => undefined) };
@@ -110,4 +110,24 @@ test('a worker keeps the name that its actor took while another bearer of it cam
   expect(worker.runtime.registry.find('the one')).toEqual(second);
   worker.runtime.cells.get(second.actor)?.kill();
   await expect.poll(() => main.runtime.registry.find('the one')).toBeUndefined();
+});
+
+test('a thread that has lost one which it owed credit has nothing left to do', async () => {
+  let turns = 0;
+  const afterIo: Executor['afterIo'] = (run) => {
+    turns += 1;
+    threadExecutor.afterIo(run);
+  };
+  const [one, nine] = [openThread(1, { ...threadExecutor, afterIo }), openThread(9)];
+  introduce(one, nine);
+  const counter = counterRef(nine, startCounter(one));
+  // As many as may be on the wire.
+  for (let n = 0; n < 8_192; n += 1) counter.tell('add', 1);
+  while (one.runtime.counters.handled === 0) await loopTurn();
+  one.remote.threadLost(9, 'it was lost while it flooded');
+  while (one.runtime.queued() > 0) await loopTurn();
+  await loopTurn();
+  const turnsBefore = turns;
+  for (let n = 0; n < 10; n += 1) await loopTurn();
+  expect(turns).toBe(turnsBefore);
 });
