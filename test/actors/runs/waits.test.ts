@@ -24,10 +24,22 @@ describe('a model that is silent', () => {
       expect(data).toEqual({ phase: 'thinking', label: `Still waiting on the model (${seconds}s)…` });
     }
     app.double.release();
+    expect(orderOf(await events.rest()).slice(-3)).toEqual(['chunk', 'done', 'close']);
+  });
+
+  test('is not said to be waited for any more once it has begun to answer', async () => {
+    const clock = new ManualClock();
+    const app = await openRunsSystem({
+      clock,
+      script: { text: ['At', ' last.'], fault: { kind: 'stall', afterChunks: 1 } },
+    });
+    const events = app.events(await app.start({ message: 'Hello' }));
     await events.until('chunk');
     await clock.advance(120_000);
-    const rest = await events.rest();
-    expect(orderOf(rest).slice(-3)).toEqual(['chunk', 'done', 'close']);
+    app.double.release();
+    const labels = payloadsOf(await events.rest(), 'status').map(({ label }) => label);
+    expect(labels).toContain('Thinking…');
+    expect(labels.filter((label) => label.startsWith('Still waiting'))).toEqual([]);
   });
 });
 
