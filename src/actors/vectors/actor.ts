@@ -151,29 +151,37 @@ export const vectorsActor = actor({
       async hybrid({ text, embedding, words_weight, meaning_weight, rank_constant, ...query }, { signal }) {
         const checked = checkedQuery(query);
         const question = text.slice(0, QUERY_TEXT_LENGTH_MAX).toWellFormed();
-        const made = checked.collections
-          .flatMap((name) => storage.passages(name).engines())
-          .filter(({ count }) => count > 0);
-        let note: string | null = null;
-        let asked = embedding === undefined ? undefined : checkedVector(embedding);
-        if (made.length === 0 || question.trim() === '') note = NO_VECTORS;
-        else if (asked === undefined) {
-          const answer = await embedded(question, signal);
-          if (typeof answer === 'string') note = answer;
-          else asked = answer;
-        }
-        // Vectors of another engine say nothing beside this one.
-        if (note === null && !made.some(({ engine }) => engine === asked?.engine)) note = NO_VECTORS;
-        const order = {
-          ...checked,
-          text: question,
-          embedding: note === null && asked !== undefined ? asked : null,
-          wordsWeight: words_weight ?? 1,
-          meaningWeight: meaning_weight ?? 1,
-          rankConstant: rank_constant ?? RANK_CONSTANT_DEFAULT,
+        const given = embedding === undefined ? undefined : checkedVector(embedding);
+        const ask = async () => {
+          const made = checked.collections
+            .flatMap((name) => storage.passages(name).engines())
+            .filter(({ count }) => count > 0);
+          let note: string | null = null;
+          let asked = given;
+          if (made.length === 0 || question.trim() === '') note = NO_VECTORS;
+          else if (asked === undefined) {
+            const answer = await embedded(question, signal);
+            if (typeof answer === 'string') note = answer;
+            else asked = answer;
+          }
+          // Vectors of another engine say nothing beside this one.
+          if (note === null && !made.some(({ engine }) => engine === asked?.engine)) note = NO_VECTORS;
+          const order = {
+            ...checked,
+            text: question,
+            embedding: note === null && asked !== undefined ? asked : null,
+            wordsWeight: words_weight ?? 1,
+            meaningWeight: meaning_weight ?? 1,
+            rankConstant: rank_constant ?? RANK_CONSTANT_DEFAULT,
+          };
+          const hits = await (await index()).ask('hybrid', order, { signal });
+          const answer = { hits, by: note === null ? 'words_and_meaning' : 'words', note } as const;
+          return { answer, engine: asked?.engine };
         };
-        const hits = await (await index()).ask('hybrid', order, { signal });
-        return { hits, by: note === null ? 'words_and_meaning' : 'words', note };
+        const { answer, engine } = await ask();
+        // Another engine was switched to meanwhile: the vectors that this one was compared with may have been deleted before.
+        const isOutdated = given === undefined && engine !== undefined && !reEmbedding.serves(engine);
+        return isOutdated ? (await ask()).answer : answer;
       },
     };
   },

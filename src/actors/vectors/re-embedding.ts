@@ -49,6 +49,11 @@ export class ReEmbedding {
     return { engine, ...this.#progress(engine), unworkable: this.#unworkable.size };
   }
 
+  /** Nothing of its vectors was deleted so far: that begins when another one is known to be switched to (R2). */
+  serves(engine: string): boolean {
+    return this.#status?.current == null || this.#status.current.id === engine;
+  }
+
   /** As the engines are now. What was under way for another one is given up. */
   follow(status: EngineStatus): void {
     const before = targetOf(this.#status);
