@@ -3,8 +3,10 @@
 // G1 The settings are looked at one after the other; what they name is opened before it is locked, so a mistake in them costs
 //    no vector: the engine stays what it was, and the status says what is wrong.
 // G2 What could not be opened is tried again after a while, and when the settings change.
+// G3 The lock is changed by the settings and by a switch, one after the other: each decides by what the one before has left.
 
 import { isFault } from '../../std/errors.ts';
+import { Turns } from '../../std/turns.ts';
 import { type ActorContext, actor } from '../../supervisor/actor.ts';
 import { follow } from '../../supervisor/following.ts';
 import { loadBehaviour } from '../../supervisor/threads/load-behaviour.ts';
@@ -57,6 +59,7 @@ export const embeddingsActor = actor({
   async setup(context: ActorContext<typeof embeddings>, { modelsFolder, embedder }: EmbeddingsArguments) {
     const store = openEngineStore(context.services.storage);
     let lock = store.read();
+    const turns = new Turns();
     let settings = await context.ask(config, 'settings', {});
     const status = new Status(lock);
     const behaviour: EmbedderBehaviour =
@@ -106,10 +109,12 @@ export const embeddingsActor = actor({
       progressed: ({ engine, ...progress }) => status.progressed(engine, progress),
 
       async switched({ engine }) {
-        const after = switched(lock, engine);
-        if (after === null && lock.current?.id !== engine)
-          throw embeddingFaults.engine_unknown('this engine is not the next one any more');
-        if (after !== null) await enter(after);
+        await change(() => {
+          const after = switched(lock, engine);
+          if (after === null && lock.current?.id !== engine)
+            throw embeddingFaults.engine_unknown('this engine is not the next one any more');
+          return after ?? lock;
+        });
         return status.now;
       },
     };
@@ -181,10 +186,9 @@ export const embeddingsActor = actor({
         apply(latest);
         source = sourceOf(latest);
         const found = await engineAt(source, isChanged);
-        const after = lockFor(lock, found);
         status.wanted(null);
-        if (!isSameLock(lock, after)) await enter(after);
-        if (after.current?.id === found.id) status.current(null);
+        await change(() => lockFor(lock, found));
+        if (lock.current?.id === found.id) status.current(null);
       } catch (error) {
         if (context.signal.aborted) return;
         if (!isFault(error)) throw error;
@@ -219,11 +223,15 @@ export const embeddingsActor = actor({
       return engineRecord(source, await dispatcher.inspect(source, context.signal));
     }
 
-    /** Durable first. */
-    async function enter(after: EngineLock): Promise<void> {
-      await store.write(after);
-      lock = after;
-      status.locked(after);
+    /** G3. Durable first. */
+    function change(decide: () => EngineLock): Promise<void> {
+      return turns.take('lock', async () => {
+        const after = decide();
+        if (isSameLock(lock, after)) return;
+        await store.write(after);
+        lock = after;
+        status.locked(after);
+      });
     }
   },
 });

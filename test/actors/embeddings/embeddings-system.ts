@@ -16,6 +16,7 @@ import {
 } from '../../../src/actors/embeddings/protocol.ts';
 import { providersActor } from '../../../src/actors/providers/actor.ts';
 import { usageActor } from '../../../src/actors/usage/actor.ts';
+import type { Storage } from '../../../src/storage/contract.ts';
 import { child } from '../../../src/supervisor/children.ts';
 import type { AskOptions } from '../../../src/supervisor/protocol.ts';
 import { type ActorSystem, createActorSystem } from '../../../src/supervisor/system.ts';
@@ -27,6 +28,8 @@ export interface EmbeddingsOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
   /** What gives secrets their first value. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Changes what the actors see of the storage. */
+  readonly storage?: (storage: Storage) => Storage;
 }
 
 export interface EmbeddingsSystem {
@@ -66,7 +69,7 @@ async function openOn(
   const modelsFolder = join(directory, 'models');
   const embedder = options.embedder === undefined ? {} : { embedder: options.embedder };
   const system = await createActorSystem({
-    services: { storage, version: '0.0.0' },
+    services: { storage: options.storage?.(storage) ?? storage, version: '0.0.0' },
     threads: { spare: false, stuckMs: 1e9 },
     children: [
       child(

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { embeddings } from '../../../src/actors/embeddings/protocol.ts';
 import { bertGraph, SMALL_BERT, writeBertFolder } from '../../support/bert-model.ts';
+import { eventually } from '../../support/eventually.ts';
+import { tampered } from '../../support/tampered-storage.ts';
 import { cosine, openEmbeddings, PATIENT_MS } from './embeddings-system.ts';
 
 const LEXICAL = { provider: 'local', model: 'troupe-lexical-v1', dimensions: 384 };
@@ -71,6 +73,39 @@ describe('the engine is locked', () => {
     expect(await again.until(({ next }) => next === null)).toMatchObject({ current: LEXICAL, error: null });
   });
 });
+
+test(
+  'what the settings name while another engine is switched to is not forgotten',
+  async () => {
+    const isTime = Promise.withResolvers<void>();
+    const came = Promise.withResolvers<void>();
+    let isHeld = false;
+    const storage = tampered({
+      async write() {
+        if (!isHeld) return;
+        came.resolve();
+        await isTime.promise;
+      },
+    });
+    const { configure, until, system, directory, status } = await openEmbeddings({ storage });
+    const [second, third] = [
+      await writeBertFolder(join(directory, 'second'), SMALL_BERT),
+      await writeBertFolder(join(directory, 'third'), { ...SMALL_BERT, seed: 99 }),
+    ];
+    await configure({ embeddings: { model_dir: second } });
+    const { next } = await until((now) => now.next?.model === 'second');
+    await configure({ embeddings: { model_dir: third } });
+    isHeld = true;
+    await came.promise;
+    const ref = system.named(embeddings);
+    const switched = ref.ask('switched', { engine: next?.id as string }).catch(({ code }) => code);
+    await ref.ask('engine', {}); // An answer means that what was asked before has arrived.
+    isTime.resolve();
+    await switched;
+    await eventually(async () => (await status()).next?.model).toBe('third');
+  },
+  2 * PATIENT_MS,
+);
 
 describe(
   'what cannot be opened',
