@@ -13,7 +13,7 @@ test('a server that answers no handshake is given up in time, and its process en
     code: 'mcp_connect_failed',
     message: expect.stringContaining('did not answer in time'),
   });
-  expect(session.heard.states.at(-1)?.kind).toBe('error');
+  await eventually(() => session.heard.states.at(-1)?.kind).toBe('error');
 });
 
 test('a server that ends at once is told of with its own last words, secrets masked', async () => {
@@ -34,7 +34,7 @@ test('a command that is not there is not tried again', async () => {
     code: 'mcp_config_invalid',
     message: expect.stringContaining('no-such-command was not found'),
   });
-  expect(session.heard.states.map(({ kind }) => kind)).toEqual(['connecting', 'error']);
+  await eventually(() => session.heard.states.map(({ kind }) => kind)).toEqual(['connecting', 'error']);
 });
 
 test('a variable that is not set is an error that names it', async () => {

@@ -141,7 +141,10 @@ test('resources, their templates and prompts that have changed are asked for ane
   await session.text('grow', { list: 'resources' });
   await eventually(() => newest()?.resources.map(({ name }) => name)).toEqual(['one', 'extra-1']);
   expect(newest()?.resource_templates.map(({ name }) => name)).toEqual(['extra-1']);
-  expect(session.heard.states.at(-1)).toMatchObject({ kind: 'connected', resources_count: 2 });
+  await eventually(() => session.heard.states.at(-1)).toMatchObject({
+    kind: 'connected',
+    resources_count: 2,
+  });
   expect(newest()?.prompts.map(({ name }) => name)).toEqual(['greet']);
   await session.text('grow', { list: 'prompts' });
   await eventually(() => newest()?.prompts.map(({ name }) => name)).toEqual(['greet', 'extra-1']);
