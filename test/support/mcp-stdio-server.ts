@@ -23,6 +23,8 @@ let unanswered = 0;
 let pageMs: number | null = flags.has('--endless') ? 0 : null;
 let running = 0;
 let runningMost = 0;
+/** Resolves when one more call is running. */
+let oneMore = Promise.withResolvers<void>();
 
 /** A worker can send it, and the main thread cannot read it. */
 const DEEP = 3_000;
@@ -63,12 +65,17 @@ const runaway = flags.has('--runaway') ? spawn('/bin/sh', STAY, { stdio: 'ignore
 if (flags.has('--noise')) process.stdout.write('Welcome!\n{"not": "a message"}\n\n');
 
 function send(message: object): void {
-  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  process.stdout.write(lineOf(message));
 }
 
+function lineOf(message: object): string {
+  return `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`;
+}
+
+/** Says it in one piece: however slow this process is, nobody hears a part of it first. */
 function grow(list: keyof typeof extra, times: number): void {
   extra[list] += 1;
-  for (let i = 0; i < times; i += 1) send({ method: `notifications/${list}/list_changed` });
+  process.stdout.write(lineOf({ method: `notifications/${list}/list_changed` }).repeat(times));
 }
 
 function extras<Entry>(list: keyof typeof extra, entryOf: (name: string) => Entry): Entry[] {
@@ -158,6 +165,9 @@ async function call(id: Message['id'], name: string, given: Members, token: unkn
     case 'measure':
       running += 1;
       runningMost = Math.max(runningMost, running);
+      oneMore.resolve();
+      oneMore = Promise.withResolvers();
+      while (running < (given['together'] ?? 1)) await oneMore.promise;
       await new Promise((resolve) => setTimeout(resolve, given['ms']));
       running -= 1;
       return text({ runningMost });

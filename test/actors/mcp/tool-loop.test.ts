@@ -67,8 +67,9 @@ test('a tool is found by what people call it too, and a null that means nothing 
 
 test('calls of one answer are made side by side, and told in their order', async () => {
   const turn = await turnWith(
-    call('own__measure', { ms: 200 }, 'a'),
-    call('own__measure', { ms: 100 }, 'b'),
+    // None of the two goes on before both are there.
+    call('own__measure', { together: 2, ms: 100 }, 'a'),
+    call('own__measure', { together: 2 }, 'b'),
     call('checkpoint', { summary: 'between' }, 'c'),
   );
   const results = dataOf(turn, 'tool_result');
