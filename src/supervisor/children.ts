@@ -52,7 +52,8 @@ export type Heir = (child: Cell, envelope: Envelope) => void;
 /** Hears what becomes of the children, before anybody else does; a forwarding actor's way to know whom to send mail to. */
 export interface ChildrenObserver {
   started(id: string, handle: ChildHandle): void;
-  ended(id: string): void;
+  /** It is being stopped, or has ended: what it is sent from now on it may not take. */
+  left(id: string): void;
   /** It will not be started again: its id is free. */
   forgotten(id: string): void;
 }
@@ -157,9 +158,10 @@ export class Children implements ParentHandle {
     }));
   }
 
-  /** Null while there is no incarnation of it. */
-  handleOf(id: string): ChildHandle | null {
-    return this.#byId.get(id)?.handle ?? null;
+  /** Null while it is down, being started or being stopped. */
+  startedHandleOf(id: string): ChildHandle | null {
+    const record = this.#byId.get(id);
+    return record?.isStarted === true && record.stopping === null ? record.handle : null;
   }
 
   forEachTroubled(visit: (child: ChildTrouble) => void): void {
@@ -234,7 +236,7 @@ export class Children implements ParentHandle {
     const record = this.#byId.get(id);
     if (record?.handle?.actor !== actor) return;
     record.isStarted = true;
-    this.observer?.started(id, record.handle);
+    if (record.stopping === null) this.observer?.started(id, record.handle);
     for (const { resolve } of this.#takeWaiters(record)) resolve();
   }
 
@@ -244,7 +246,7 @@ export class Children implements ParentHandle {
     const { thread } = record.handle;
     record.handle = null;
     record.isStarted = false;
-    this.observer?.ended(id);
+    this.observer?.left(id);
     if (reason.kind === 'crashed' || reason.kind === 'thread_lost') record.lastFailure = reason.message;
     if (record.stopping !== null) {
       record.stopping.timer?.cancel();
@@ -386,6 +388,7 @@ export class Children implements ParentHandle {
     const { handle } = record;
     const stopping: Stopping = { done: promise, resolve, isDraining: drain, timer: null };
     record.stopping = stopping;
+    this.observer?.left(record.spec.options.id);
     if (drain) handle.drain();
     else handle.stop();
     if (record.stopping === stopping && handle.isTerminated !== true)

@@ -265,7 +265,7 @@ export class Household implements Door, ChildrenObserver {
     if (this.#waiting.size > 0) this.#passSoon();
   }
 
-  ended(_key: string): void {}
+  left(_key: string): void {}
 
   // ---- Time
 

@@ -67,7 +67,7 @@ export class Pool implements ChildrenObserver {
     cell.children.observer = this;
     cell.children.areIndependent = true;
     for (const { id } of this.#inOrder) {
-      const handle = cell.children.handleOf(id);
+      const handle = cell.children.startedHandleOf(id);
       if (handle !== null) this.started(id, handle);
     }
   }
@@ -102,7 +102,7 @@ export class Pool implements ChildrenObserver {
     if (this.#cell !== null) this.#routees.get(id)?.seat(handle, this.#cell.runtime);
   }
 
-  ended(id: string): void {
+  left(id: string): void {
     this.#routees.get(id)?.vacate();
   }
 

@@ -3,9 +3,17 @@
 import { expect, test } from 'vitest';
 import type { ChildOptions } from '../../../src/supervisor/actor.ts';
 import type { Ref } from '../../../src/supervisor/protocol.ts';
+import { router } from '../../../src/supervisor/routing/router.ts';
 import type { ActorSystem } from '../../../src/supervisor/system.ts';
-import { loopTurn, openProbe, type Probe } from '../../../src/supervisor/testkit/index.ts';
+import {
+  loopTurn,
+  openProbe,
+  type Probe,
+  type Simulation,
+  simulate,
+} from '../../../src/supervisor/testkit/index.ts';
 import { onThread, openSystem } from '../../support/actor-system.ts';
+import { counterActor } from '../../support/counter-actor.ts';
 import { openGate } from '../../support/gate.ts';
 import { hoarderActor, hoarderProtocol } from '../../support/hoarder-actor.ts';
 
@@ -116,4 +124,27 @@ test('a thread is let be when retirement is turned off', async () => {
   }
   expect(system.threads().map(({ state }) => state)).toEqual(['ready']);
   expect(probe.received).toEqual(['guest starts']);
+});
+
+test('a router gives no mail to an actor that is being moved: the others take it', async () => {
+  const scenario = async ({ system, threads, sleep }: Simulation): Promise<void> => {
+    const [placements, routee] = [[{ thread: 'one' }, { thread: 'two' }], { shutdownMs: 60_000 }];
+    const pool = router(
+      counterActor,
+      { start: 0 },
+      { strategy: 'round_robin', routees: 2, placements, routee },
+    );
+    const ref = system.spawn(...pool, { id: 'counters' });
+    const { thread } = await ref.ask('whereabouts', {});
+    await ref.ask('whereabouts', {});
+    // Its drain waits for this.
+    const cut = ref.ask('never', {}, { deadlineMs: 120_000 }).catch(() => null);
+    (threads()[thread] as { heapUsedBytes: number }).heapUsedBytes = Number.MAX_SAFE_INTEGER;
+    while (!system.threads().some(({ state }) => state === 'retiring')) await sleep(10);
+    await sleep(100);
+    const answers = await Promise.all(Array.from({ length: 4 }, () => ref.ask('whereabouts', {})));
+    expect(answers.map((address) => address.thread)).not.toContain(thread);
+    await cut;
+  };
+  expect((await simulate(1, scenario, { behaviours: [counterActor] })).failure).toBeNull();
 });
