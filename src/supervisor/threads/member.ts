@@ -57,7 +57,7 @@ export function joinSystem(runtime: Runtime, seed: ThreadSeed, host: MemberHost)
         retirement?.step();
         return;
       case 'retire':
-        retirement = new Retirement(runtime, frame.graceMs, () => source.giveBack(runtime.thread));
+        retirement = new Retirement(runtime, frame.graceMs, () => main.signal({ kind: 'vacated' }));
         return;
       case 'shutdown':
         void leave(runtime, main, host);

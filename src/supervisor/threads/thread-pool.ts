@@ -155,8 +155,7 @@ export class ThreadPool implements ThreadSource {
   /** D4. */
   giveBack(thread: number): void {
     const host = this.#hosts.get(thread);
-    if (host === undefined) return;
-    if (host.dedicatedBy !== null || host.state === 'retiring') this.#dismiss(host);
+    if (host !== undefined && host.dedicatedBy !== null) this.#dismiss(host);
   }
 
   #hostFor(placement: PoolPlacement, path: string, by: number): Host {
@@ -309,6 +308,9 @@ export class ThreadPool implements ThreadSource {
         return;
       case 'give_back':
         this.giveBack(frame.thread);
+        return;
+      case 'vacated':
+        this.#dismiss(host);
         return;
       case 'give_up':
         this.giveUpStarting(frame.thread);

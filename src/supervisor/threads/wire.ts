@@ -107,6 +107,8 @@ export type SignalFrame =
   /** The thread is to be left, and says so to the parents of its actors (see retirement.ts). */
   | { readonly kind: 'retire'; readonly graceMs: number }
   | { readonly kind: 'child_retiring'; readonly actor: number }
+  /** Nobody lives there any more, which only the thread itself can know. */
+  | { readonly kind: 'vacated' }
   | { readonly kind: 'ready' }
   | { readonly kind: 'ping' }
   | { readonly kind: 'pong'; readonly health: ThreadHealth }

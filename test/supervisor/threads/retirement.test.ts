@@ -14,6 +14,7 @@ import {
 } from '../../../src/supervisor/testkit/index.ts';
 import { onThread, openSystem } from '../../support/actor-system.ts';
 import { counterActor } from '../../support/counter-actor.ts';
+import { foremanActor } from '../../support/foreman-actor.ts';
 import { openGate } from '../../support/gate.ts';
 import { hoarderActor, hoarderProtocol } from '../../support/hoarder-actor.ts';
 
@@ -147,4 +148,24 @@ test('a router gives no mail to an actor that is being moved: the others take it
     await cut;
   };
   expect((await simulate(1, scenario, { behaviours: [counterActor] })).failure).toBeNull();
+});
+
+test('a thread that is being left is not ended by a parent that no longer wants a place there', async () => {
+  const scenario = async ({ system, threads, sleep }: Simulation): Promise<void> => {
+    const foreman = system.spawn(foremanActor, undefined, { id: 'foreman', ...onThread('one') });
+    const options = { id: 'guest', restart: 'temporary', ...onThread('two') } as const;
+    const guest = system.spawn(counterActor, { start: 7 }, options);
+    const { thread } = await guest.ask('whereabouts', {});
+    (threads()[thread] as { heapUsedBytes: number }).heapUsedBytes = Number.MAX_SAFE_INTEGER;
+    // So often that one of them is on its way when it begins.
+    for (let n = 0; !system.threads().some(({ state }) => state === 'retiring'); n += 1) {
+      foreman.ask('regret', { id: `${n}`, ...onThread('two') }).catch(() => null);
+      await sleep(1);
+    }
+    await sleep(1_000);
+    expect(await guest.ask('total', {})).toBe(7);
+  };
+  const faults = { delivery: { maxMs: 5, slow: { chance: 0, maxMs: 0 } } };
+  const { failure } = await simulate(1, scenario, { behaviours: [counterActor, foremanActor], faults });
+  expect(failure).toBeNull();
 });
