@@ -240,7 +240,8 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
   resume(): boolean {
     if (this.#state.kind === 'suspended') {
       this.#state = RUNNING;
-      if (this.#mailbox.length > 0) this.runtime.scheduler.schedule(this);
+      // Also without mail: what is being drained may have nothing left to do but to stop.
+      this.runtime.scheduler.schedule(this);
     }
     return this.#state.kind === 'running';
   }

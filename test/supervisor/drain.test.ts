@@ -136,3 +136,17 @@ test('an actor that has nothing to do stops at once when it is drained, and one 
   await stopped;
   await expect.poll(() => probe.received).toEqual(['idle stops', 'starting stops']);
 });
+
+test('an actor that was suspended while it was drained stops as soon as it is resumed', async () => {
+  const clock = new ManualClock();
+  const system = await createActorSystem({ clock });
+  const [probe, gate, parent] = [openProbe(system), await openGate(system), openParent(system)];
+  const args = { id: 'child', probe: probe.address, gate: gate.address };
+  parent.spawn(finisherActor, args, { id: 'child' });
+  await system.introspection.suspend('parent/child');
+  const stopped = parent.stopChild('child', { drain: true });
+  await system.introspection.resume('parent/child');
+  await stopped;
+  expect(probe.received).toEqual(['child stops']);
+  await system.stop();
+});
