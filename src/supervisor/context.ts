@@ -219,19 +219,16 @@ export class Context<P extends Protocol> implements ActorContext<P> {
 
   every(key: string, intervalMs: number, fire: () => void): () => void {
     const again = (): void => {
-      this.after(key, intervalMs, again);
+      cancel = this.after(key, intervalMs, again);
       fire();
     };
-    this.after(key, intervalMs, again);
-    return () => {
-      this.#timers?.get(key)?.cancel();
-      this.#timers?.delete(key);
-    };
+    let cancel = this.after(key, intervalMs, again);
+    return () => cancel();
   }
 
   receiveTimeout(idleMs: number, fire: () => void): () => void {
-    this.#cell.receiveTimeout?.cancel();
     if (this.#cell.isEnding) return () => undefined;
+    this.#cell.receiveTimeout?.cancel();
     const timeout = new ReceiveTimeout(this.#cell, idleMs, () => this.#signal(fire));
     this.#cell.receiveTimeout = timeout;
     this.#cell.whenEnding(() => timeout.cancel());

@@ -61,6 +61,19 @@ test('a timer that is set again under its key replaces the first, and a cancelle
   await system.stop();
 });
 
+test('what once cancelled a repeated timer does nothing to the next one under its key', async () => {
+  const clock = new ManualClock();
+  const system = await createActorSystem({ clock });
+  const parent = openParent(system);
+  const fired: string[] = [];
+  const cancel = parent.every('key', 10, () => fired.push('first'));
+  parent.after('key', 20, () => fired.push('second'));
+  cancel();
+  await clock.advance(100);
+  expect(fired).toEqual(['second']);
+  await system.stop();
+});
+
 describe.each(TRANSPORTS)('the timers of an actor on %s', (transport) => {
   test('end with it, and the next incarnation has none', async () => {
     const system = await openSystem();
