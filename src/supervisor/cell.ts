@@ -70,7 +70,7 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
   handled = 0;
   /** The name that it is registered under; set by the runtime. */
   name: string | null = null;
-  /** Set by the context; null for most. */
+  /** Set by the context, cancelled at the end; null for most. */
   receiveTimeout: ReceiveTimeout | null = null;
   /** Calls that are being answered, and other work that was set going and is not done. */
   openWork = 0;
@@ -455,6 +455,7 @@ export class Cell implements Runnable, Target, ChildHandle, Owner {
     this.#state = { kind: 'stopping', reason };
     this.#door = CLOSED;
     this.#lifetime?.abort();
+    this.receiveTimeout?.cancel();
     const ending = this.#ending;
     this.#ending = null;
     for (const clean of ending ?? []) clean();

@@ -231,7 +231,6 @@ export class Context<P extends Protocol> implements ActorContext<P> {
     this.#cell.receiveTimeout?.cancel();
     const timeout = new ReceiveTimeout(this.#cell, idleMs, () => this.#signal(fire));
     this.#cell.receiveTimeout = timeout;
-    this.#cell.whenEnding(() => timeout.cancel());
     return () => timeout.cancel();
   }
 

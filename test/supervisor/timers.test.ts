@@ -1,5 +1,7 @@
 // Timers: keyed ones and the receive timeout. All of them end with their incarnation.
 
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { createActorSystem } from '../../src/supervisor/system.ts';
 import { ManualClock, openProbe } from '../../src/supervisor/testkit/index.ts';
@@ -72,6 +74,25 @@ test('what once cancelled a repeated timer does nothing to the next one under it
   await clock.advance(100);
   expect(fired).toEqual(['second']);
   await system.stop();
+});
+
+test('a receive timeout that was replaced is not kept', async () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const parent = openParent(await openSystem());
+  const set = (): WeakRef<object> => {
+    const fire = (): void => undefined;
+    parent.receiveTimeout(60_000, fire);
+    return new WeakRef(fire);
+  };
+  const replaced = set();
+  set();
+  await expect
+    .poll(() => {
+      collectGarbage();
+      return replaced.deref() === undefined;
+    })
+    .toBe(true);
 });
 
 describe.each(TRANSPORTS)('the timers of an actor on %s', (transport) => {
