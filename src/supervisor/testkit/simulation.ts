@@ -15,7 +15,6 @@ import { supervisorActor } from '../supervisor.ts';
 import { type ActorSystem, createActorSystem } from '../system.ts';
 import { joinSystem } from '../threads/member.ts';
 import type { ThreadHooks, ThreadSeed, ThreadStarter } from '../threads/thread-starter.ts';
-import type { Port } from '../threads/wire.ts';
 import { loopTurn, ManualClock } from './manual-clock.ts';
 import { type DeliveryDelays, SimulatedNetwork, type SimulatedPort } from './simulated-channel.ts';
 import { SimulatedThread } from './simulated-thread.ts';
@@ -153,7 +152,7 @@ class World {
       ...(children === undefined ? {} : { children }),
       ...(supervision === undefined ? {} : { supervision }),
       ...(services === undefined ? {} : { services: services(MAIN_THREAD) }),
-      threads: { spare: false, ...threads, starter: this.#starter(main) },
+      threads: { spare: false, ...threads, starter: this.#starter() },
       onRuntime: (runtime) => {
         main.runtime = runtime;
       },
@@ -263,7 +262,7 @@ class World {
     return opened;
   }
 
-  #starter(main: SimulatedThread): ThreadStarter {
+  #starter(): ThreadStarter {
     return {
       channel: () => this.#network.channel(MAIN_THREAD),
       start: (seed, hooks) => {
@@ -275,12 +274,7 @@ class World {
         );
         return { terminate: () => this.#kill(thread, 'is terminated') };
       },
-      receive: (port: Port) => {
-        const batch = (port as SimulatedPort).shift();
-        if (batch !== undefined)
-          this.#note(`${(port as SimulatedPort).from}>${main.thread} ${lineOf(batch)}`);
-        return batch;
-      },
+      receive: this.#receive,
       loadBehaviour: this.#loadBehaviour,
     };
   }
@@ -298,6 +292,7 @@ class World {
       loadBehaviour: this.#loadBehaviour,
       heapUsedBytes: () => thread.heapUsedBytes,
       loopLagMs: () => 0,
+      receive: this.#receive,
       close: async () => undefined,
       exit: () => {
         this.#note(`thread ${thread.thread} leaves`);
@@ -312,6 +307,13 @@ class World {
     if (behaviour === undefined)
       throw new Error(`${exportName} of ${module} is not among the simulation's behaviours`);
     return behaviour;
+  };
+
+  readonly #receive: ThreadStarter['receive'] = (port) => {
+    const { from, holder } = port as SimulatedPort;
+    const batch = (port as SimulatedPort).shift();
+    if (batch !== undefined) this.#note(`${from}>${holder} ${lineOf(batch)}`);
+    return batch;
   };
 
   #kill(thread: SimulatedThread | undefined, how: string): void {

@@ -9,7 +9,7 @@ import type { Link } from './link.ts';
 import { Remote, type ThreadSource } from './remote.ts';
 import { Retirement } from './retirement.ts';
 import type { BehaviourLoader, ThreadSeed } from './thread-starter.ts';
-import type { SignalFrame } from './wire.ts';
+import type { Batch, Port, SignalFrame } from './wire.ts';
 
 /** What the thread itself knows. */
 export interface MemberHost {
@@ -17,6 +17,8 @@ export interface MemberHost {
   heapUsedBytes(): number;
   /** How late the event loop was, at worst since the last call. */
   loopLagMs(): number;
+  /** Takes a batch that has arrived and was not listened to yet. */
+  receive(port: Port): Batch | undefined;
   /** Ends the services of the thread. */
   close(): Promise<void>;
   /** Ends the thread. */
@@ -50,6 +52,7 @@ export function joinSystem(runtime: Runtime, seed: ThreadSeed, host: MemberHost)
         remote.join(frame.thread, frame.port);
         return;
       case 'thread_gone':
+        remote.receiveLast(frame.thread, (port) => host.receive(port));
         remote.threadLost(frame.thread, frame.message);
         return;
       case 'ping':

@@ -15,7 +15,7 @@ import { Link } from './link.ts';
 import { loadBehaviour } from './load-behaviour.ts';
 import { PendingChild, UNPLACED } from './pending-child.ts';
 import type { BehaviourLoader } from './thread-starter.ts';
-import type { PoolPlacement, Port, SignalFrame, SpawnOrder } from './wire.ts';
+import type { Batch, PoolPlacement, Port, SignalFrame, SpawnOrder } from './wire.ts';
 
 /** Where the threads come from: the pool, on the main thread; a worker asks for them. */
 export interface ThreadSource {
@@ -239,6 +239,11 @@ export class Remote implements OtherThreads {
 
   nameFreed(name: string, address: Address): void {
     this.#announce({ kind: 'name_freed', name, address });
+  }
+
+  /** The news of a thread's end comes by another way than its last words, which may still be waiting here. */
+  receiveLast(thread: number, receive: (port: Port) => Batch | undefined): void {
+    this.#links.get(thread)?.receiveLast(receive);
   }
 
   /** F1. Called once the thread is known to be gone; main is told by the worker's exit, workers by main. */

@@ -4,7 +4,7 @@ import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from '
 import { errorText } from '../../std/errors.ts';
 import { loadBehaviour } from './load-behaviour.ts';
 import type { ThreadHooks, ThreadSeed, ThreadStarter } from './thread-starter.ts';
-import type { Batch } from './wire.ts';
+import type { Batch, Port } from './wire.ts';
 
 /** The worker's own module, beside this one: `.ts` in the checkout, `.js` in the published package. */
 const WORKER_MODULE = new URL(
@@ -13,10 +13,10 @@ const WORKER_MODULE = new URL(
 );
 
 /** What cannot be read is lost with its thread, which has ended (I5 of link.ts). */
-function receiveReadable(port: MessagePort): Batch | undefined {
+export function receiveReadable(port: Port): Batch | undefined {
   for (;;) {
     try {
-      return receiveMessageOnPort(port)?.message as Batch | undefined;
+      return receiveMessageOnPort(port as MessagePort)?.message as Batch | undefined;
     } catch {
       // It is taken from the port all the same.
     }
@@ -39,7 +39,7 @@ export function workerStarter(): ThreadStarter {
       worker.on('exit', (code) => hooks.exited(code));
       return { terminate: () => void worker.terminate() };
     },
-    receive: (port) => receiveReadable(port as MessagePort),
+    receive: receiveReadable,
     loadBehaviour,
   };
 }

@@ -9,6 +9,7 @@ import { threadExecutor } from '../scheduler.ts';
 import { bootThread } from './bootstrap.ts';
 import { joinSystem } from './member.ts';
 import type { ThreadSeed } from './thread-starter.ts';
+import { receiveReadable } from './worker-starter.ts';
 
 const seed = workerData as ThreadSeed;
 const log = openLog(seed.bootstrap.logLevel).child({ thread: seed.thread });
@@ -32,6 +33,7 @@ joinSystem(runtime, seed, {
     lagWorstMs = 0;
     return worstMs;
   },
+  receive: receiveReadable,
   close,
   exit: () => process.exit(0),
 });

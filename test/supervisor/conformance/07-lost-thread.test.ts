@@ -2,9 +2,10 @@
 
 import { expect, test } from 'vitest';
 import type { ActorSystem, ActorSystemOptions } from '../../../src/supervisor/system.ts';
-import { loopTurn, openProbe } from '../../../src/supervisor/testkit/index.ts';
+import { loopTurn, openProbe, type Simulation, simulate } from '../../../src/supervisor/testkit/index.ts';
 import { onThread, openSystem, settledSums } from '../../support/actor-system.ts';
 import { counterActor, counterProtocol } from '../../support/counter-actor.ts';
+import { foremanActor } from '../../support/foreman-actor.ts';
 import { openGate } from '../../support/gate.ts';
 import { member, memberProtocol } from '../../support/member-actor.ts';
 import { openParent } from '../../support/parent.ts';
@@ -166,6 +167,22 @@ test('what a thread said before it died is heard', async () => {
   const heard = await probe.take(2);
   expect(heard).toContain('farewell');
   expect(heard).toContainEqual(expect.objectContaining({ reason: expect.anything() }));
+});
+
+test('what a thread said before it left is heard by other workers too', async () => {
+  const placement = 'dedicated';
+  const behaviours = [foremanActor, counterActor];
+  const faults = { delivery: { maxMs: 50, slow: { chance: 0, maxMs: 0 } } };
+  // The news of the child's end and that of its thread's race to the foreman's thread.
+  for (let seed = 1; seed <= 30; seed += 1) {
+    const scenario = async ({ system }: Simulation): Promise<void> => {
+      const foreman = system.spawn(foremanActor, undefined, { id: 'foreman', ...onThread('one') });
+      const { reason } = await foreman.ask('outlive', { id: 'child', placement });
+      expect(reason).toEqual({ kind: 'crashed', message: 'boom' });
+    };
+    const { failure } = await simulate(seed, scenario, { behaviours, faults });
+    expect(failure, `seed ${seed}`).toBeNull();
+  }
 });
 
 test('a child at the edge is killed with its parent on a lost thread', async () => {
