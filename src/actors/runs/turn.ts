@@ -151,8 +151,9 @@ async function answerTurn(scope: TurnScope): Promise<FinishedTurn> {
 /** The good end: rows first (R6), then `done`. */
 async function finishTurn(scope: TurnScope, { turn, prompt, finish }: FinishedTurn): Promise<RunOutcome> {
   await saveRows(scope, answerMetadata(turn, finish));
-  const reply = replyOf(scope);
-  sayDone(turn, prompt, finish);
+  const totalTimeMs = elapsedMs(scope);
+  const reply = replyOf(scope, totalTimeMs);
+  sayDone(turn, prompt, finish, totalTimeMs);
   scope.say('close', {});
   return { run_id: scope.order.run_id, status: 'done', reply, error: null };
 }
@@ -284,14 +285,14 @@ function sayStart({ say, order, taskId, route }: RoutedTurn): void {
   });
 }
 
-function sayDone(turn: RoutedTurn, prompt: Prompt, finish: FinishReason): void {
+function sayDone(turn: RoutedTurn, prompt: Prompt, finish: FinishReason, totalTimeMs: number): void {
   const { say, order, taskId, route, transcript, usage } = turn;
   const { thinking } = transcript;
   say('done', {
     task_id: taskId,
     thinking,
     has_thinking: thinking !== '',
-    total_time_ms: elapsedMs(turn),
+    total_time_ms: totalTimeMs,
     session_id: order.session_id,
     profile_name: null,
     agent_name: AGENT_NAME_DEFAULT,
@@ -331,7 +332,7 @@ function answerMetadata(turn: RoutedTurn, finish: FinishReason): Readonly<Record
   };
 }
 
-function replyOf(scope: TurnScope): ChatReply {
+function replyOf(scope: TurnScope, totalTimeMs: number): ChatReply {
   const { transcript, taskId, order, usage } = scope;
   const { answer, thinking } = transcript;
   const tokens = usage.inputTokens + usage.outputTokens;
@@ -347,7 +348,7 @@ function replyOf(scope: TurnScope): ChatReply {
     reasoning_steps: 0,
     tokens_used: tokens,
     total_tokens: tokens,
-    total_time_ms: elapsedMs(scope),
+    total_time_ms: totalTimeMs,
   };
 }
 
