@@ -7,6 +7,7 @@ import { openRunStore } from '../../../src/actors/runs/store.ts';
 import type { Storage } from '../../../src/storage/contract.ts';
 import { ManualClock } from '../../../src/supervisor/testkit/index.ts';
 import { eventually } from '../../support/eventually.ts';
+import { NotingClock } from '../../support/noting-clock.ts';
 import { openRunsSystem, type RunsSystem, USER } from '../../support/runs-system.ts';
 import { fillableDisk } from '../../support/tampered-storage.ts';
 
@@ -42,7 +43,7 @@ async function fileJob(
 
 /** A system whose disk has no room for runs as long as it is full. */
 async function openRefusing() {
-  const clock = new ManualClock();
+  const clock = new NotingClock();
   const disk = fillableDisk({ table: 'runs' });
   disk.isFull = true;
   const app = await openRunsSystem({ clock, storage: disk.storage });
@@ -56,6 +57,7 @@ describe('a job that is refused a place', () => {
     await eventually(() => disk.refusals).toBe(1);
     const second = await submit(app, 'Second');
     for (const [i, delayMs] of [500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000].entries()) {
+      await eventually(() => clock.started(delayMs)).toBe(1);
       await clock.advance(delayMs - 1);
       expect(disk.refusals).toBe(2 * i + 1);
       await clock.advance(1);
@@ -63,6 +65,7 @@ describe('a job that is refused a place', () => {
       expect([await statusOf(app, first), await statusOf(app, second)]).toEqual(['queued', 'queued']);
     }
     disk.isFull = false;
+    await eventually(() => clock.started(15_000)).toBe(1);
     await clock.advance(15_000);
     await eventually(() => statusOf(app, first)).toBe('done');
     await eventually(() => statusOf(app, second)).toBe('done');
@@ -73,7 +76,7 @@ describe('a job that is refused a place', () => {
   test('never runs when it is dismissed meanwhile', async () => {
     const { app, clock, disk } = await openRefusing();
     const dismissed = await submit(app, 'Dismissed');
-    await eventually(() => disk.refusals).toBe(1);
+    await eventually(() => clock.started(500)).toBe(1);
     expect(await app.system.named(jobs).ask('dismiss', { job_id: dismissed, user_id: USER })).toEqual({
       deleted: true,
     });
@@ -136,7 +139,7 @@ describe('a job of the last process', () => {
 
 describe('a job that has ended', () => {
   test('is saved as soon as there is room for it', async () => {
-    const clock = new ManualClock();
+    const clock = new NotingClock();
     const disk = fillableDisk({ table: 'jobs' });
     const app = await openRunsSystem({
       clock,
@@ -147,9 +150,10 @@ describe('a job that has ended', () => {
     await eventually(() => statusOf(app, jobId)).toBe('running');
     disk.isFull = true;
     app.double.release();
-    await eventually(() => disk.refusals).toBe(1);
+    await eventually(() => clock.started(1_000)).toBe(1);
     await clock.advance(1_000);
-    await eventually(() => disk.refusals).toBe(2);
+    await eventually(() => clock.started(1_000)).toBe(1);
+    expect(disk.refusals).toBe(2);
     expect(await statusOf(app, jobId)).toBe('running');
     disk.isFull = false;
     await clock.advance(1_000);
