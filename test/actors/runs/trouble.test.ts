@@ -233,11 +233,13 @@ test('a run that crashes while it is being written down is settled behind all th
   const events = app.events(run_id);
   await events.until('tool_result');
   const steering = app.system.named(runs).ask('steer', { run_id, message: 'And y', user_id: USER });
+  // However it ends, and whenever.
+  const steered = Promise.allSettled([steering]);
   await writing.promise;
   const isSettling = settling.promise.then(() => true);
   for (let write = 0; write < 20; write += 1) await app.storage.write('flushed', () => undefined);
   written.resolve();
-  await Promise.allSettled([steering]);
+  await steered;
   for (let write = 0; write < 20; write += 1) await app.storage.write('flushed', () => undefined);
   settled.resolve();
   expect(await isSettling).toBe(true);
