@@ -1,7 +1,7 @@
 // Resuming: a run that is lost, or left, between its steps goes on behind its last step, as if nothing had happened but time.
 
 import { describe, expect, test } from 'vitest';
-import type { DoubleRequest, Reply } from '../../support/provider-double-script.ts';
+import type { DoubleRequest, Reply, Script } from '../../support/provider-double-script.ts';
 import { numberingFlaws, orderOf, payloadOf, payloadsOf, textOf } from '../../support/run-events.ts';
 import type { ReadEvent, SseReader } from '../../support/sse-reader.ts';
 import { openTroupe, type TestTroupe } from '../../support/troupe.ts';
@@ -20,8 +20,7 @@ async function loseHost({ troupe }: TestTroupe): Promise<void> {
 }
 
 /** With one run host, so that it is known where the run is. */
-const open = (script: readonly Reply[]): Promise<TestTroupe> =>
-  openTroupe({ script, service: { runHosts: 1 } });
+const open = (script: Script): Promise<TestTroupe> => openTroupe({ script, service: { runHosts: 1 } });
 
 /** What the model read. */
 function promptOf({ body }: DoubleRequest): readonly unknown[] {
@@ -123,11 +122,18 @@ describe('a run that is lost', () => {
   });
 
   test('behind a steer that was folded in where it would have ended goes on from there', async () => {
-    const script = [{ text: 'Lisbon.', chunkDelayMs: 100 }, SILENT, { text: 'May.' }];
+    const steered = Promise.withResolvers<void>();
+    const replies: Reply[] = [{ text: 'Lisbon.' }, SILENT, { text: 'May.' }];
+    const script = async (): Promise<Reply> => {
+      const reply = replies.shift() as Reply;
+      await steered.promise;
+      return reply;
+    };
     await using app = await open(script);
     const { runId, reader } = await app.start('Where?', { session_id: 'folded' });
     await app.double.received(0);
     await app.steer(runId, 'And when?');
+    steered.resolve();
     const before = await app.double.received(1);
     await loseHost(app);
     await wholeOf(reader);
