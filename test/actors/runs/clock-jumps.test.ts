@@ -62,10 +62,12 @@ describe.each([
     await submit('Third');
     clock.jump(byMs);
     await submit('Fourth');
+    const inbox = async () => (await app.system.named(jobs).ask('list', { user_id: USER })).jobs;
+    // Nothing is asked for any more whose time would pass with that of the clock.
+    await eventually(async () => (await inbox()).map(({ status }) => status)).toEqual(['queued', 'running']);
     await clock.advance(SWEEP_MS);
     expect([await app.status(first), await app.status(second)]).toEqual(['running', 'running']);
     app.double.release();
-    const inbox = async () => (await app.system.named(jobs).ask('list', { user_id: USER })).jobs;
     await eventually(async () => (await inbox()).map(({ status }) => status)).toEqual(['done', 'done']);
     expect((await inbox()).map(({ message }) => message)).toEqual(['Fourth', 'Third']);
     expect((await app.rows(session_id)).map(({ content }) => content)).toEqual(
