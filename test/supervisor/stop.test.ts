@@ -51,7 +51,8 @@ test('a stop closes what each thread has opened, threads that are still starting
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'notes');
   const bootstrap = { module: notingBootstrap, data: file };
-  const system = await createActorSystem({ threads: { spare: true, bootstrap } });
+  // The time that a stop gives to threads does not pass: however slowly they start, they are waited for.
+  const system = await createActorSystem({ clock: new ManualClock(), threads: { spare: true, bootstrap } });
   const one = system.spawn(counterActor, { start: 0 }, { id: 'one', ...onThread('one') });
   await one.ask('total', {});
   system.spawn(counterActor, { start: 0 }, { id: 'two', ...onThread('two') });
