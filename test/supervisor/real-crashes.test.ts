@@ -77,6 +77,8 @@ test.each(CRASHES)('nobody else is lost, misled or kept waiting by $name', async
     threads: {
       starter: obituary.starter,
       heapMaxMb: crash.heapMaxMb ?? 256,
+      // A thread whose heap is nearly full while it loads its modules is not left for that.
+      heapRetireShare: 1,
       bootstrap: { module: BOOTSTRAP, data: { thread: crash.boot ? VICTIMS_THREAD : -1, how: crash.boot } },
       ...(crash.stuckMs === undefined ? {} : { stuckMs: crash.stuckMs }),
     },
