@@ -3,6 +3,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { runs } from '../../../src/actors/runs/protocol.ts';
 import type { Address } from '../../../src/supervisor/protocol.ts';
+import { PATIENT } from '../../support/actor-system.ts';
 import { numberingFlaws, orderOf, payloadOf, textOf } from '../../support/run-events.ts';
 import type { ReadEvent } from '../../support/sse-reader.ts';
 import { DOUBLE_MODEL, openTroupe, type TestTroupe } from '../../support/troupe.ts';
@@ -86,7 +87,7 @@ test('one that had to announce itself twice takes its runs along like any other'
   const { system } = small.troupe;
   const { runId, reader } = await small.start('Count');
   await reader.until('chunk');
-  const { actors } = await system.introspection.snapshot();
+  const { actors } = await system.introspection.snapshot(PATIENT);
   const address = actors.find(({ path }) => path === 'chat/run-hosts/run-1')?.address as Address;
   // As a host does that was not answered within its deadline: a busy directory hears it twice.
   await system.named(runs).ask('host_ready', { name: 'run-1', address });

@@ -134,6 +134,8 @@ test('who waits for the reply of a run that is left to the next start is told so
   await app.double.received(0);
   await app.events(first).until('start');
   app.double.release();
-  expect(await directory.ask('drain', { withinMs: 2_000 })).toEqual({ liveCount: 0 });
+  expect(await directory.ask('drain', { withinMs: 60_000 }, { deadlineMs: 60_000 })).toEqual({
+    liveCount: 0,
+  });
   await refused;
 });

@@ -359,9 +359,7 @@ test('of two actors that take a name on two threads at the same time, one keeps 
     if (ref !== undefined) parent.watch(ref, ({ reason }) => reasons.push(reason));
   }
   // Two threads start meanwhile.
-  await expect
-    .poll(() => reasons, { timeout: 10_000 })
-    .toEqual([{ kind: 'crashed', message: 'the name the name is taken' }]);
+  await expect.poll(() => reasons).toEqual([{ kind: 'crashed', message: 'the name the name is taken' }]);
   const alive = await Promise.allSettled([x?.ask('whereabouts', {}), y?.ask('whereabouts', {})]);
   const kept = alive.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
   expect(kept).toHaveLength(1);

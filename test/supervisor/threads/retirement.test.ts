@@ -66,9 +66,7 @@ test('its restartable actors are drained and started again on a fresh thread, an
   await spawn('second', { restart: 'transient' }).ask('whereabouts', {});
   const asked = first.ask('wait', gate.address, { deadlineMs: 60_000 });
   await first.ask('hoard', HOARDED_BYTES);
-  await expect
-    .poll(() => system.threads().map(({ state }) => state), { timeout: 10_000 })
-    .toContain('retiring');
+  await expect.poll(() => system.threads().map(({ state }) => state)).toContain('retiring');
   gate.open();
   expect(await asked).toBe(true); // it was drained, not cut off
   await gone(system, thread);
