@@ -1,6 +1,7 @@
 // Acceptance: how runs come in. Checks a request, asks the admission for a place, and writes the record.
 // C1 Whether a conversation is busy is decided, and its place taken, in one go: of two that come at once one is the second.
 // C2 One flushed write a run; many that come at once share its commit.
+// C3 Runs are numbered in the order in which they came, so that the next start takes them up in it.
 
 import { isFault } from '../../std/errors.ts';
 import { config, type Settings } from '../config/protocol.ts';
@@ -10,6 +11,7 @@ import type { Desk } from './desk.ts';
 import { NOTHING_SAID, Prelude } from './prelude.ts';
 import { type ChatRequest, type RunOrigin, runFaults } from './protocol.ts';
 import { steerRun } from './steer-run.ts';
+import { lastNumber } from './store.ts';
 import { hasContent } from './view.ts';
 
 const RUN_ID_DIGITS = 16;
@@ -46,6 +48,7 @@ export function acceptanceOf(desk: Desk, startNext: () => void): Acceptance {
   const { context, store, admission, directory, readers } = desk;
   /** Launches whose records are being written. */
   const launching = new Map<string, Promise<void>>();
+  let lastGiven = lastNumber(store); // C3
 
   const readLimits = async (): Promise<Settings> => {
     const settings = await context.ask(config, 'settings', {});
@@ -66,6 +69,8 @@ export function acceptanceOf(desk: Desk, startNext: () => void): Acceptance {
     directory.put({ runId, sessionId, userId, origin, where: { at: 'desk', prelude, isCounted: false } });
     admission.add({ runId, userId, conversation: sessionId });
     const nowMs = context.clock.nowMs();
+    const number = Math.max(lastGiven + 1, nowMs);
+    lastGiven = number;
     try {
       await context.services.storage.write('flushed', (tx) =>
         tx.put(store.records, runId, {
@@ -76,6 +81,7 @@ export function acceptanceOf(desk: Desk, startNext: () => void): Acceptance {
           status: 'running',
           request,
           resumes: 0,
+          number,
           createdAtMs: nowMs,
           updatedAtMs: nowMs,
         }),

@@ -10,7 +10,7 @@ import type { Endings } from './endings.ts';
 import { NOTHING_SAID, Prelude } from './prelude.ts';
 import { ifReadable, type Loss, type TakenUp, takeUp } from './recovery.ts';
 import type { Starting } from './starting.ts';
-import type { RunRecord } from './store.ts';
+import { type RunRecord, unfinished } from './store.ts';
 
 /** What is taken up at once: it shares commits, and is in memory together. */
 interface Portion {
@@ -71,7 +71,7 @@ export function resumingOf(
         isMemoryLost: true,
       };
       const counts = { resumed: 0, settled: 0 };
-      for (const records of portionsOf(unfinished(desk), BOOT_PORTION, charsOf)) {
+      for (const records of portionsOf(unfinished(store), BOOT_PORTION, charsOf)) {
         const all = await Promise.all(records.map((record) => attempt(desk, record, loss)));
         for (const [i, taken] of all.entries()) {
           const record = records[i] as RunRecord;
@@ -106,11 +106,6 @@ async function attempt({ context, store }: Desk, record: RunRecord, loss: Loss):
     context.log.warn({ run: record.run_id, error: error.message }, 'a run could not be taken up yet');
     return null;
   }
-}
-
-/** In the order of their acceptance. Those that are settled meanwhile drop out behind the reader. */
-function* unfinished({ store }: Desk): Iterable<RunRecord> {
-  for (const { value } of store.records.by('byStatus', { prefix: ['running'] })) yield value;
 }
 
 function* portionsOf<T>(

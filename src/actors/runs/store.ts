@@ -17,6 +17,8 @@ export interface RunRecord {
   readonly resumes: number;
   /** Its user has cancelled it; written before its host has done so, in case that one is lost. */
   readonly isCancelled?: boolean;
+  /** Rises with every acceptance, whatever the wall clock does. Missing in what an earlier version wrote: then the time says it. */
+  readonly number?: number;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 }
@@ -24,7 +26,7 @@ export interface RunRecord {
 const READ_BYTES = 1_000_000;
 
 type RunIndexes = {
-  /** Running ones by status, for recovery; settled ones by when they ended, for expiry. */
+  /** Running ones in the order of their acceptance, for recovery; settled ones by when they ended, for expiry. */
   readonly byStatus: (record: RunRecord) => readonly [string, number];
   readonly byUser: (record: RunRecord) => readonly [string, number] | null;
 };
@@ -40,13 +42,29 @@ export function openRunStore(storage: Storage): RunStore {
     records: storage.table<RunRecord, RunIndexes>({
       name: 'runs',
       indexes: {
-        byStatus: (record) => [record.status === 'running' ? 'running' : 'settled', record.updatedAtMs],
+        byStatus: (record) =>
+          record.status === 'running' ? ['running', numberOf(record)] : ['settled', record.updatedAtMs],
         byUser: (record) => (record.origin === 'stream' ? [record.user_id, record.createdAtMs] : null),
       },
     }),
     journals: storage.journals<JournaledEvent>('run-events'),
     steps: storage.journals<RunStep>('run-steps'),
   };
+}
+
+/** In the order of their acceptance. Those that are settled meanwhile drop out behind the reader. */
+export function* unfinished({ records }: RunStore): Iterable<RunRecord> {
+  for (const { value } of records.by('byStatus', { prefix: ['running'] })) yield value;
+}
+
+/** Nobody that is unfinished was accepted later; 0 when nobody is. */
+export function lastNumber({ records }: RunStore): number {
+  const [last] = records.by('byStatus', { prefix: ['running'], reverse: true, limit: 1 });
+  return last === undefined ? 0 : numberOf(last.value);
+}
+
+function numberOf({ number, updatedAtMs }: RunRecord): number {
+  return number ?? updatedAtMs;
 }
 
 /** The events of a run behind a number, all of them. */

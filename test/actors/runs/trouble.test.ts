@@ -10,6 +10,7 @@ import { storageFaults } from '../../../src/storage/faults.ts';
 import type { Address } from '../../../src/supervisor/protocol.ts';
 import { ManualClock } from '../../../src/supervisor/testkit/index.ts';
 import { eventually } from '../../support/eventually.ts';
+import { JumpingClock } from '../../support/jumping-clock.ts';
 import { numberingFlaws, orderOf, payloadOf, textOf } from '../../support/run-events.ts';
 import { openRunsSystem, USER } from '../../support/runs-system.ts';
 import { fillableDisk, tampered } from '../../support/tampered-storage.ts';
@@ -201,6 +202,40 @@ describe('a bug in the directory', () => {
     expect(await app.status(first)).toBe('done');
     expect(orderOf(await app.events(first).rest()).slice(-2)).toEqual(['done', 'close']);
   });
+});
+
+test('turns go on in the order in which they came when the directory starts again, whatever the clock said', async () => {
+  let isBroken = false;
+  const clock = new JumpingClock();
+  const app = await openRunsSystem({
+    clock,
+    storage: tampered({
+      put(table) {
+        if (!isBroken || table !== 'runs') return;
+        isBroken = false;
+        throw new TypeError('a bug');
+      },
+    }),
+    script: ({ body }) => ({
+      text: `Re: ${body.messages?.at(-1)?.content}`,
+      fault: { kind: 'silence' },
+    }),
+  });
+  // Twice some of them in one millisecond, and an hour between that has not been.
+  const turns = ['1', '2', '3', '4', '5', '6', '7', '8'];
+  const ids: string[] = [];
+  for (const message of turns) {
+    ids.push(await app.start({ message, session_id: 'queued' }));
+    if (message === '4') clock.jump(-3_600_000);
+  }
+  isBroken = true;
+  await expect(app.start({ message: 'Hello?' })).rejects.toMatchObject({ code: 'actor_crashed' });
+  await retried(() => app.status('any'));
+  app.double.release();
+  for (const id of ids) await app.events(id).rest();
+  expect((await app.rows('queued')).map(({ content }) => content)).toEqual(
+    turns.flatMap((message) => [message, `Re: ${message}`]),
+  );
 });
 
 test('a run that crashes while it is being written down is settled behind all that it has said', async () => {
