@@ -7,6 +7,8 @@ import { storageFaults } from '../../src/storage/faults.ts';
 export function tampered(before: {
   /** A write of tables. */
   readonly write?: () => Promise<void>;
+  /** A write of tables that was committed, and is answered now. */
+  readonly written?: () => Promise<void>;
   /** A put in a write; gets the table's name. */
   readonly put?: (table: string) => void;
   /** A read of a table outside a write; gets the table's name. */
@@ -33,7 +35,7 @@ export function tampered(before: {
       },
       write: async (durability, change) => {
         await before.write?.();
-        return storage.write(durability, (tx) =>
+        const result = await storage.write(durability, (tx) =>
           change(
             overriding(tx, {
               put: (table, key, value) => {
@@ -43,6 +45,8 @@ export function tampered(before: {
             }),
           ),
         );
+        await before.written?.();
+        return result;
       },
       journals: <Value>(name: string): Journals<Value> => {
         const journals = storage.journals<Value>(name);

@@ -1,7 +1,8 @@
 // Acceptance: how runs come in. Checks a request, asks the admission for a place, and writes the record.
 // C1 Whether a conversation is busy is decided, and its place taken, in one go: of two that come at once one is the second.
 // C2 One flushed write a run; many that come at once share its commit.
-// C3 Runs are numbered in the order in which they came, so that the next start takes them up in it.
+// C3 A run that was refused is not there: also not to the next start, which would run what nobody waits for.
+// C4 Runs are numbered in the order in which they came, so that the next start takes them up in it.
 
 import { isFault } from '../../std/errors.ts';
 import { config, type Settings } from '../config/protocol.ts';
@@ -16,6 +17,7 @@ import { hasContent } from './view.ts';
 
 const RUN_ID_DIGITS = 16;
 const FULL_RETRY_AFTER_MS = 1_000;
+const FORGET_RETRY_MS = 1_000;
 
 const WAITS_FOR = {
   conversation: 'Waits for the turn before it in this conversation',
@@ -48,7 +50,7 @@ export function acceptanceOf(desk: Desk, startNext: () => void): Acceptance {
   const { context, store, admission, directory, readers } = desk;
   /** Launches whose records are being written. */
   const launching = new Map<string, Promise<void>>();
-  let lastGiven = lastNumber(store); // C3
+  let lastGiven = lastNumber(store); // C4
 
   const readLimits = async (): Promise<Settings> => {
     const settings = await context.ask(config, 'settings', {});
@@ -89,6 +91,7 @@ export function acceptanceOf(desk: Desk, startNext: () => void): Acceptance {
     } catch (error) {
       admission.leave(runId);
       directory.remove(runId);
+      forget(runId);
       startNext();
       throw error;
     }
@@ -98,6 +101,29 @@ export function acceptanceOf(desk: Desk, startNext: () => void): Acceptance {
     startNext();
     const waitsFor = admission.waitsFor(runId);
     if (waitsFor !== null) prelude.queued(WAITS_FOR[waitsFor]);
+  };
+
+  /** C3. What failed may have been the flush alone, behind a commit that worked: then the record is there. */
+  const forget = (runId: string): void => {
+    if (!store.records.has(runId)) return;
+    const forgotten = context.services.storage.write('committed', (tx) => {
+      if (directory.find(runId) === undefined) tx.remove(store.records, runId); // It may have been launched again.
+    });
+    context.pipe(
+      forgotten,
+      () => undefined,
+      (error) => {
+        if (!isFault(error)) throw error;
+        context.log.warn({ run: runId, error: error.message }, 'a run that was refused is not forgotten yet');
+        context.after(`forget ${runId}`, FORGET_RETRY_MS, () => forget(runId));
+      },
+    );
+  };
+
+  /** C3. A record alone, of one that was refused, is none. */
+  const isLaunched = (runId: string): boolean => {
+    const record = store.records.get(runId);
+    return record !== undefined && (record.status !== 'running' || directory.find(runId) !== undefined);
   };
 
   /** Folds the request into the newest turn of its conversation; null when that cannot be. */
@@ -134,7 +160,7 @@ export function acceptanceOf(desk: Desk, startNext: () => void): Acceptance {
     launch(runId, newcomer) {
       const pending = launching.get(runId);
       if (pending !== undefined) return pending;
-      if (store.records.has(runId)) return Promise.resolve();
+      if (isLaunched(runId)) return Promise.resolve();
       assertAcceptable(newcomer.request);
       const launch = readLimits()
         .then(() => accept(runId, newcomer))

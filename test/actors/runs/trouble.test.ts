@@ -109,6 +109,53 @@ describe('a disk that is full', () => {
   });
 });
 
+describe('a disk that takes a commit and fails to flush it', () => {
+  /** Fails the flush of as many writes from now on. */
+  const flaky = () => {
+    const disk = {
+      failures: 0,
+      storage: tampered({
+        async written() {
+          if (disk.failures === 0) return;
+          disk.failures -= 1;
+          throw storageFaults.storage_full('no room to flush');
+        },
+      }),
+    };
+    return disk;
+  };
+
+  test('leaves nothing behind of a run that was refused', async () => {
+    const disk = flaky();
+    const clock = new ManualClock();
+    const app = await openRunsSystem({ clock, storage: disk.storage });
+    disk.failures = 1;
+    await expect(app.start({ message: 'Hello' })).rejects.toMatchObject({ code: 'storage_full' });
+    const listed = async () => (await app.system.named(runs).ask('list', { user_id: USER })).runs;
+    await eventually(listed).toEqual([]);
+  });
+
+  test('does not keep a job waiting for a run that was refused', async () => {
+    const disk = flaky();
+    const clock = new ManualClock();
+    const app = await openRunsSystem({ clock, storage: disk.storage });
+    const launch = () =>
+      app.system.named(runs).ask('launch', {
+        run_id: '00ddba11deadbeef',
+        user_id: USER,
+        request: { message: 'Hello', model: 'lmstudio:double-1' },
+        origin: 'job',
+      });
+    disk.failures = 2; // That the record is taken back fails likewise.
+    await expect(launch()).rejects.toMatchObject({ code: 'storage_full' });
+    await launch();
+    const asked = { run_id: '00ddba11deadbeef', user_id: USER };
+    expect(await app.system.named(runs).ask('outcome', asked)).toMatchObject({ status: 'done' });
+    await clock.advance(10_000);
+    expect(await app.system.named(runs).ask('outcome', asked)).toMatchObject({ status: 'done' });
+  });
+});
+
 test('a tool is not called before its call is in the journal', async () => {
   const reached = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
