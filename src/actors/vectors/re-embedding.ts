@@ -5,12 +5,13 @@
 //    and the old ones are deleted.
 // R3 It gives way: the texts are bulk work to the engine, and this thread has a rest after each batch.
 // R4 A text that its engine cannot work holds up nobody: the passage stays without a vector, found by its words.
+// R5 An engine that works no text at all is itself at fault: the old vectors are not given up for it, and it is tried again.
 
 import { type Fault, isFault } from '../../std/errors.ts';
 import { sha256Hex } from '../../std/hashes.ts';
 import type { Passages, PassageText } from '../../storage/contract.ts';
 import type { ActorContext } from '../../supervisor/actor.ts';
-import { BULK_DEADLINE_MS, type EngineStatus, embeddings } from '../embeddings/protocol.ts';
+import { BULK_DEADLINE_MS, type EngineStatus, embeddingFaults, embeddings } from '../embeddings/protocol.ts';
 
 import '../services.ts';
 
@@ -30,6 +31,8 @@ export interface ReEmbeddingState {
   readonly total: number;
   /** R4. */
   readonly unworkable: number;
+  /** Why it does not go on for the moment. */
+  readonly waitsFor: string | null;
 }
 
 export class ReEmbedding {
@@ -39,6 +42,7 @@ export class ReEmbedding {
   #unworkable = new Map<string, string>();
   #underWay: { readonly engine: string; readonly abort: AbortController } | undefined;
   #isDueAgain = false;
+  #waitsFor: string | null = null;
 
   constructor(context: ActorContext) {
     this.#context = context;
@@ -46,7 +50,8 @@ export class ReEmbedding {
 
   state(): ReEmbeddingState {
     const engine = this.#underWay?.engine ?? null;
-    return { engine, ...this.#progress(engine), unworkable: this.#unworkable.size };
+    const unworkable = this.#unworkable.size;
+    return { engine, ...this.#progress(engine), unworkable, waitsFor: this.#waitsFor };
   }
 
   /** Nothing of its vectors was deleted so far: that begins when another one is known to be switched to (R2). */
@@ -113,7 +118,9 @@ export class ReEmbedding {
         if (signal.aborted) return;
         if (!isFault(error)) throw error;
         this.#context.log.info({ engine, error: error.message, retryMs }, 'embedding has to wait');
+        this.#waitsFor = error.message;
         await this.#pause(retryMs, signal);
+        this.#waitsFor = null;
       }
     }
   }
@@ -185,6 +192,10 @@ export class ReEmbedding {
     if (done + this.#unworkable.size < total) {
       this.#isDueAgain = true;
       return;
+    }
+    if (this.#status?.next?.id === engine && done === 0 && total > 0) {
+      this.#unworkable.clear();
+      throw embeddingFaults.embedding_failed('the next engine makes no vector of any text'); // R5
     }
     await this.#context.services.storage.flushed();
     if (this.#status?.next?.id === engine) {

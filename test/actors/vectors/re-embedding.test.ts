@@ -62,6 +62,29 @@ test('of another engine all are made again, over a restart, while the old ones s
   expect(await found()).toEqual(['words_and_meaning', 'doc#1', 1]);
 }, 60_000);
 
+test('an engine that makes not one vector is not switched to, and nothing is given up for it', async () => {
+  const module = new URL('../../support/frail-embedder.ts', import.meta.url).href;
+  const opened = await openVectors({
+    withEngine: true,
+    embedder: { module, exportName: 'fussyEmbedder' },
+  });
+  const model_dir = await writeBertFolder(join(opened.directory, 'small-bert'), SMALL_BERT);
+  await opened.vectors.ask('put', { collection, passages });
+  await eventually(() => counts(opened)).toEqual([[384, passages.length]]);
+  await opened.configure({ embeddings: { model_dir } });
+  await opened.engines(({ next }) => next?.dimensions === 16);
+  const state = async () =>
+    (await opened.system.introspection.getState('vectors')) as Record<string, unknown>;
+  await eventually(state).toMatchObject({
+    reEmbedding: { done: 0, waitsFor: expect.stringContaining('no vector') },
+  });
+  expect(counts(opened)).toEqual([[384, passages.length]]);
+  expect((await ask(opened, 'sourdouhg risess')).hits[0]).toMatchObject({ id: 'doc#1', meaning_rank: 1 });
+  // Another mind, and all is as it was.
+  await opened.configure({ embeddings: { model_dir: '' } });
+  await opened.engines(({ current, next }) => current?.dimensions === 384 && next === null);
+});
+
 test('a change of mind gives up what was begun', async () => {
   const opened = await openVectors({ withEngine: true });
   const model_dir = await writeBertFolder(join(opened.directory, 'small-bert'), SMALL_BERT);
