@@ -61,6 +61,9 @@ export async function startHttpServer(): Promise<HttpServerDouble> {
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!state.signedIn) return void response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
+    if (request.url === '/rude') {
+      return void response.writeHead(403).end(`nobody knows ${request.headers.authorization}`);
+    }
     if (request.url === '/elsewhere') {
       return void response.writeHead(307, { location: 'http://localhost:1/mcp' }).end();
     }

@@ -1,5 +1,5 @@
 // OAuthProvider: how a session is let in by a remote server: with tokens of mcp-auth, which does all the signing in.
-// O1 A session holds no token longer than a request, and never sees more than access tokens.
+// O1 A session holds no token longer than a request, but to mask it, and never sees more than access tokens.
 // O2 Whoever is refused says which token it was: of many that are refused at once only the first makes mcp-auth renew it.
 // O3 A token that reaches too little (403, `insufficient_scope`) takes the same way as one that is not taken at all (401): the SDK
 //    asks again, once.
@@ -31,11 +31,15 @@ type Refusal = Pick<Challenge, 'status' | 'rejected'>;
 
 const DEADLINE = { deadlineMs: AUTHORIZATION_MS_MAX };
 
-/** For a transport: both halves know of each other. A request that needs a consent fails with an UnauthorizedError. */
+/**
+ * For a transport: both halves know of each other. A request that needs a consent fails with an UnauthorizedError. `onToken` hears
+ * of each token before it is sent.
+ */
 export function signedIn(
   context: Pick<ActorContext, 'ask'>,
   { server, url, auth }: RemoteAccount,
   fetch: Fetch,
+  onToken: (token: string) => void,
 ): SignedIn {
   const account = {
     server,
@@ -50,7 +54,10 @@ export function signedIn(
   return {
     authProvider: {
       async token() {
-        return (await context.ask(mcpAuth, 'accessToken', { account }, DEADLINE)).token ?? undefined;
+        const { token } = await context.ask(mcpAuth, 'accessToken', { account }, DEADLINE);
+        if (token === null) return undefined;
+        onToken(token);
+        return token;
       },
 
       async onUnauthorized({ response }) {

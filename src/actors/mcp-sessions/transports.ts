@@ -11,7 +11,7 @@ import type { ActorContext } from '../../supervisor/actor.ts';
 import { openBoundedFetch } from './bounded-fetch.ts';
 import { childEnvironment, resolved, resolvedAll, type Variables } from './environment.ts';
 import { type EventStreamHooks, eventStream } from './event-stream.ts';
-import { type Mask, maskOf } from './masking.ts';
+import { type Mask, maskOf, type TokenMask, tokenMaskOf } from './masking.ts';
 import { signedIn } from './oauth-provider.ts';
 import { type McpAuth, type McpServer, mcpSessionFaults } from './protocol.ts';
 import { type ProcessExit, startServerProcess } from './server-process.ts';
@@ -35,6 +35,7 @@ export type Target =
       readonly headers: Readonly<Record<string, string>>;
       readonly auth: McpAuth | null;
       readonly mask: Mask;
+      readonly learn: TokenMask['learn'];
     };
 
 /** @throws mcp_config_invalid, mcp_transport_unsupported */
@@ -63,7 +64,7 @@ export function targetOf(server: McpServer, variables: Variables): Target {
         url: webAddress(server.url, server.name),
         headers,
         auth: auth as McpAuth | null,
-        mask: maskOf([...Object.values(headers), ...(clientSecret === undefined ? [] : [clientSecret])]),
+        ...tokenMaskOf([...Object.values(headers), ...(clientSecret === undefined ? [] : [clientSecret])]),
       };
     }
     case 'websocket':
@@ -112,12 +113,12 @@ export function openTransport(
     const transport = new StdioTransport(start, { onErrorLine, onExit });
     return { transport, release: () => transport.close() };
   }
-  const { kind, url, headers, auth } = target;
+  const { kind, url, headers, auth, learn } = target;
   const requests = openBoundedFetch(egress);
   const access =
     auth === null
       ? { fetch: requests.fetch }
-      : signedIn(context, { server: server.name, url: url.href, auth }, requests.fetch);
+      : signedIn(context, { server: server.name, url: url.href, auth }, requests.fetch, learn);
   const options = { ...access, requestInit: { headers } };
   if (kind === 'sse') {
     const transport = new SSEClientTransport(url, options);

@@ -115,7 +115,7 @@ async function openIn(directory: string, options: AuthSystemOptions): Promise<Au
 
     async connect(url, { server = nameOf(url), auth: configured = {} } = {}) {
       const account = { server, url, auth: { type: 'oauth' as const, ...configured } };
-      const { authProvider, fetch: ownFetch } = signedIn(context, account, fetch);
+      const { authProvider, fetch: ownFetch } = signedIn(context, account, fetch, () => undefined);
       const client = new Client({ name: 'test', version: '1' });
       clients.add(client);
       try {

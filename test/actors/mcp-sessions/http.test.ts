@@ -1,6 +1,8 @@
 // What can go wrong between us and a remote server, over real HTTP.
 
 import { expect, test } from 'vitest';
+import { mcpAuth } from '../../../src/actors/mcp-auth/protocol.ts';
+import { actor } from '../../../src/supervisor/actor.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startHttpServer } from '../../support/mcp-http-server.ts';
 import { openMcpSessions, remoteServer } from '../../support/mcp-sessions.ts';
@@ -51,6 +53,31 @@ test('a server that asks for a sign-in is waited for, not asked again and again'
   server.signedIn = false;
   await expect(session.call({ tool: 'mark' })).rejects.toMatchObject({ code: 'mcp_sign_in_required' });
   await eventually(() => session.heard.states.at(-1)?.kind).toBe('auth_required');
+});
+
+test('a token that a server says back is in no error', async () => {
+  const server = await startHttpServer();
+  const sessions = await openMcpSessions();
+  const tokens = ['first-secret-token', 'renewed-secret-token'];
+  let given = 0;
+  const keeper = actor({
+    module: import.meta.url,
+    exportName: 'keeper',
+    protocol: mcpAuth,
+    setup: () => ({ accessToken: () => ({ token: tokens[given++ % 2] as string }) }) as never,
+  });
+  sessions.system.spawn(keeper, undefined, { id: 'mcp-auth', name: true });
+  const url = server.url.replace('/mcp', '/rude');
+  const session = sessions.open(
+    remoteServer(url, { auth: { type: 'oauth' }, headers: { 'x-key': 'a-key' }, auto_reconnect: false }),
+  );
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    await expect(session.ask('connect', {})).rejects.toMatchObject({
+      message: expect.stringContaining('nobody knows Bearer ***'),
+    });
+  }
+  expect(given).toBeGreaterThan(1);
+  expect(JSON.stringify(session.heard)).not.toContain('secret-token');
 });
 
 test('headers carry the values of variables, and errors do not', async () => {
