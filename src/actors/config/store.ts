@@ -2,10 +2,12 @@
 // W1 A secret is stored sealed, under its key as the label.
 // W2 What cannot be read back (another key file, bounds that have changed since) counts as not set, and is reported.
 // W3 A change is decided inside of the write, from what is stored then: two at once lose nothing.
+// W4 A map of secrets that this key does not open is set aside, and not lost, when the map is saved anew: whoever saves one member
+//    of it does not know of the others. It counts again when its key file is back, and then what was saved meanwhile is set aside.
 
 import type { Sealer } from '../../std/sealing.ts';
 import { fits } from '../../std/validation.ts';
-import type { Storage, Table } from '../../storage/contract.ts';
+import type { Key, Storage, Table } from '../../storage/contract.ts';
 import { SETTING_KEYS, type SettingKey, type Settings, settings } from './settings.ts';
 import type { Changes } from './update.ts';
 
@@ -55,13 +57,17 @@ export function settingsStore(storage: Storage, sealer: Sealer, initial: Setting
     }
   };
 
-  const read = (get: (key: SettingKey) => StoredSetting | undefined): LoadedSettings => {
+  const read = (get: (key: Key) => StoredSetting | undefined): LoadedSettings => {
     const effective: Record<string, unknown> = { ...initial };
     const unreadable = new Map<SettingKey, Unreadable>();
     for (const key of SETTING_KEYS) {
       const stored = get(key);
       if (stored === undefined) continue;
-      const value = fromStored(key, stored);
+      let value = fromStored(key, stored);
+      if (value === undefined) {
+        const aside = get(asideOf(key)); // W4
+        if (aside !== undefined) value = fromStored(key, aside);
+      }
       if (fits(settings[key].schema, value)) effective[key] = value;
       else unreadable.set(key, value === undefined ? 'sealed with another key' : 'does not fit any more');
     }
@@ -74,8 +80,19 @@ export function settingsStore(storage: Storage, sealer: Sealer, initial: Setting
     save: (decide) =>
       storage.write('flushed', (tx) => {
         const changes = decide(read((key) => tx.get(table, key)).effective); // W3
-        for (const [key, value] of changes) tx.put(table, key, toStored(key, value));
+        for (const [key, value] of changes) {
+          const before = tx.get(table, key);
+          if (before?.kind === 'sealed_json' && fromStored(key, before) === undefined) {
+            tx.put(table, asideOf(key), before); // W4
+          }
+          tx.put(table, key, toStored(key, value));
+        }
         return changes;
       }),
   };
+}
+
+/** W4. */
+function asideOf(key: SettingKey): Key {
+  return [key, 'aside'];
 }

@@ -1,4 +1,4 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { config } from '../../../src/actors/config/protocol.ts';
@@ -131,6 +131,39 @@ test('secrets sealed with a key that is lost count as not set; all else is kept'
   expect(await reopened.ask(config, 'manifest', {})).toMatchObject({
     errors: { 'providers.openai.api_key': 'sealed with another key' },
   });
+});
+
+test('endpoints whose key file is lost are there again when it is back, whatever was registered meanwhile', async () => {
+  const endpoint = (label: string) => ({
+    label,
+    base_url: 'https://api.example.org/v1',
+    api_key: `${KEY}-${label}`,
+    headers: {},
+    enabled: true,
+  });
+  const registered = { groq: endpoint('Groq'), other: endpoint('Other') };
+  const first = await openEdgeActors();
+  const keyFile = join(first.directory, 'secrets.key');
+  const endpointsOf = async (actors: EdgeActors) => (await settingsOf(actors))['providers.custom'];
+  await first.ask(config, 'assign', { 'providers.custom': registered });
+  await first.close();
+  await rename(keyFile, `${keyFile}.first`);
+
+  const second = await first.reopen();
+  expect(await endpointsOf(second)).toEqual({});
+  const late = { late: endpoint('Late') };
+  await second.ask(config, 'assign', { 'providers.custom': late });
+  await second.ask(config, 'assign', { 'providers.custom': late });
+  expect(await endpointsOf(second)).toEqual(late);
+  await second.close();
+  await rename(keyFile, `${keyFile}.second`);
+  await rename(`${keyFile}.first`, keyFile);
+
+  const third = await second.reopen();
+  expect(await endpointsOf(third)).toEqual(registered);
+  await third.ask(config, 'assign', { 'providers.custom': { groq: registered.groq } });
+  await third.close();
+  expect(await endpointsOf(await third.reopen())).toEqual({ groq: registered.groq });
 });
 
 test('updates at the same time all take effect', async () => {
