@@ -213,7 +213,7 @@ export const providersActor = actor({
       if (!isPresent(connection)) return;
       // A provider that refuses to list its models may still answer; one that cannot be reached will not.
       if (listing?.kind === 'failed' && isRefusal(listing.fault)) return;
-      health.met(connection.provider, { healthy: listing?.kind === 'listed' });
+      health.listed(connection.provider, listing?.kind === 'listed');
     }
 
     /** P3. */

@@ -3,6 +3,8 @@
 // H2 When the while is over, one turn tries it: the others leave it alone until that one has told how it went, or has had
 //    its time. A success forgets everything.
 // H3 What fails during a cool-down was begun before it, and says nothing new; but a wait that the provider names counts.
+// H4 A provider that fails its turns may list its models all the while. So a list ends a cool-down only where one could not be had
+//    since that began: then the provider was away, and is back.
 
 import type { Clock } from '../../std/clock.ts';
 
@@ -17,6 +19,8 @@ export interface ProviderHealth {
   /** A turn is sent to the provider. H2 */
   sent(provider: string): void;
   met(provider: string, outcome: Outcome): void;
+  /** Its list of models could be had, or could not. H4 */
+  listed(provider: string, isListed: boolean): void;
   forget(provider: string): void;
 }
 
@@ -31,11 +35,13 @@ interface Trouble {
   readonly failures: number;
   readonly coolUntilMs: number;
   readonly probeUntilMs: number;
+  /** Its list of models could not be had either. */
+  readonly isAway: boolean;
 }
 
 export function createProviderHealth(clock: Clock): ProviderHealth {
   const troubles = new Map<string, Trouble>();
-  return {
+  const health: ProviderHealth = {
     isHealthy(provider) {
       const trouble = troubles.get(provider);
       if (trouble === undefined) return true;
@@ -61,8 +67,19 @@ export function createProviderHealth(clock: Clock): ProviderHealth {
       }
       const failures = (trouble?.failures ?? 0) + 1;
       const coolMs = Math.min(COOL_DOWN_FIRST_MS * 2 ** (failures - 1), COOL_DOWN_MAX_MS); // H1
-      troubles.set(provider, { failures, coolUntilMs: Math.max(nowMs + coolMs, asked), probeUntilMs: 0 });
+      const coolUntilMs = Math.max(nowMs + coolMs, asked);
+      troubles.set(provider, { failures, coolUntilMs, probeUntilMs: 0, isAway: false });
+    },
+    listed(provider, isListed) {
+      if (isListed) {
+        if (troubles.get(provider)?.isAway === true) troubles.delete(provider);
+        return;
+      }
+      health.met(provider, { healthy: false });
+      const trouble = troubles.get(provider);
+      if (trouble !== undefined) troubles.set(provider, { ...trouble, isAway: true });
     },
     forget: (provider) => troubles.delete(provider),
   };
+  return health;
 }

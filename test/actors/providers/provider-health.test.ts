@@ -86,6 +86,33 @@ describe('a provider that fails', () => {
   });
 });
 
+describe('a list of models that can be had', () => {
+  test('says nothing of a provider that fails its turns', () => {
+    const { health, elapse, coolsFor } = healthOnClock();
+    health.met('p', { healthy: false, retryAfterMs: 90_000 });
+    elapse(10_000);
+    health.listed('p', true);
+    expect(coolsFor()).toBe(80_000);
+    health.met('p', FAILED);
+    health.listed('p', true);
+    expect(coolsFor()).toBe(2 * COOL_DOWN_FIRST_MS);
+  });
+
+  test('brings a provider back whose list could not be had since', () => {
+    const { health, coolsFor } = healthOnClock();
+    health.met('p', FAILED);
+    health.listed('p', false);
+    health.listed('p', true);
+    expect(health.isHealthy('p')).toBe(true);
+    health.listed('p', false);
+    expect(health.isHealthy('p')).toBe(false);
+    expect(coolsFor()).toBe(COOL_DOWN_FIRST_MS);
+    health.met('p', FAILED); // A turn that was sent now: it is back, and fails.
+    health.listed('p', true);
+    expect(health.isHealthy('p')).toBe(false);
+  });
+});
+
 test('a healthy provider is not held up by being asked', () => {
   const { health } = healthOnClock();
   health.sent('p');

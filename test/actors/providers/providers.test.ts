@@ -271,6 +271,18 @@ describe('a turn', () => {
     expect(await resolve()).toMatchObject({ reference: 'openai:gpt-4.1', substitution: null });
   });
 
+  test('is not brought back to a failing provider by whoever looks at the health of all', async () => {
+    await using system = await openProviderSystem();
+    const openai = await system.double({ script: {} });
+    const anthropic = await system.double({ script: {} });
+    await system.set({ ...openaiAt(openai), ...anthropicAt(anthropic) });
+    await system.providers.ask('models', {});
+    system.providers.tell('met', { provider: 'openai', baseUrl: openai.baseUrl, healthy: false });
+    expect(await system.providers.ask('health', {})).toMatchObject({ status: 'healthy' });
+    const { connection } = await system.providers.ask('resolve', { model: 'openai:gpt-4.1' });
+    expect(connection.provider).toBe('anthropic');
+  });
+
   test('is one of many that tries a provider whose cool-down is over', async () => {
     await using system = await openProviderSystem();
     const openai = await system.double({ script: {} });
