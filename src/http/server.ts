@@ -1,12 +1,16 @@
 // Server: the HTTP edge as it runs by itself, a Fastify instance of our own around the plugin.
 // W1 No state but connections: whatever a request is about lives in an actor.
 // W2 Closing is bounded: no new connections, open streams end, running requests get CLOSE_WITHIN_MS, then they are cut.
+// W3 A reader that takes nothing of what waits for it, for STALL_MAX_MS, is gone, whatever its TCP says: a file, a long answer and
+//    the end of a stream are held for it no longer. Somebody for whom nothing waits may be silent for as long as it likes.
 
+import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { type Clock, systemClock, type Timer } from '../std/clock.ts';
 import { allowedOrigins, allowOrigins } from './cors.ts';
 import { answerFailure, edgeFaults } from './errors.ts';
 import { type TroupePluginOptions, troupePlugin } from './plugin.ts';
+import { STALL_MAX_MS } from './sse.ts';
 
 /** A request must have arrived whole within this: a 50 MiB upload over a slow line does, a drip feed does not. */
 const REQUEST_ARRIVAL_MAX_MS = 300_000;
@@ -26,6 +30,8 @@ export interface HttpEdgeOptions extends TroupePluginOptions {
   /** 0 picks a free one. */
   readonly port: number;
   readonly closeWithinMs?: number;
+  /** W3. */
+  readonly stallMaxMs?: number;
 }
 
 export interface HttpEdge {
@@ -36,15 +42,22 @@ export interface HttpEdge {
 }
 
 export async function createHttpEdge(options: HttpEdgeOptions): Promise<HttpEdge> {
-  const { host, port, log, clock = systemClock, closeWithinMs = CLOSE_WITHIN_MS } = options;
+  const { host, port, log, clock = systemClock } = options;
+  const { closeWithinMs = CLOSE_WITHIN_MS, stallMaxMs = STALL_MAX_MS } = options;
   const app: FastifyInstance = Fastify({
     logger: false,
     requestTimeout: REQUEST_ARRIVAL_MAX_MS,
+    connectionTimeout: stallMaxMs,
     http: { highWaterMark: RESPONSE_BUFFER_BYTES },
     routerOptions: { maxParamLength: URL_PARAMETER_LENGTH_MAX },
     frameworkErrors: (error, request, reply) => answerFailure(error, request, reply, log),
   });
   app.server.maxConnections = CONNECTIONS_MAX;
+  // W3. Without a listener Node would cut off whoever waits for an answer, too.
+  app.addHook('onRequest', (_, { raw }, done) => {
+    raw.on('timeout', cutIfStopped);
+    done();
+  });
   // Only the plugin's routes read bodies: what comes to an unknown path is not worth parsing.
   app.removeAllContentTypeParsers();
   app.setErrorHandler((error, request, reply) => answerFailure(error, request, reply, log));
@@ -64,6 +77,11 @@ export async function createHttpEdge(options: HttpEdgeOptions): Promise<HttpEdge
     listen: () => app.listen({ host, port, backlog: BACKLOG }),
     close: () => closeWithin(app, clock, closeWithinMs),
   };
+}
+
+/** W3. */
+function cutIfStopped(reader: Socket): void {
+  if (reader.writableLength > 0) reader.destroy();
 }
 
 /** Without the query, which may hold a token. */

@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import { bind } from '../../src/http/route.ts';
 import { Type } from '../../src/std/schema.ts';
 import { call, protocol } from '../../src/supervisor/protocol.ts';
@@ -63,4 +65,31 @@ test('closing does not wait for an idle connection, nor long for half a request'
     socket.resume();
   }
   await edge.close();
+});
+
+test('a reader that takes nothing of a long answer is cut off; one that waits for its answer is not', async () => {
+  const slow = protocol('slow', {
+    wait: call({
+      request: Type.Object({ id: Type.String() }),
+      reply: Type.Object({ text: Type.String() }),
+    }),
+  });
+  const answered = Promise.withResolvers<{ text: string }>();
+  const door = new ActorDoorDouble().seat(slow, {
+    wait: ({ id }) => (id === 'long' ? { text: 'x'.repeat(50_000_000) } : answered.promise),
+  });
+  const { send, port } = await openEdge(door, [bind('GET', '/api/slow/{id}', slow, 'wait')], {
+    stallMaxMs: 200,
+  });
+  const waiting = send('GET', '/api/slow/short');
+  const cut = Promise.withResolvers<void>();
+  const onSocket = (message: unknown): void =>
+    void (message as { socket: Socket }).socket.once('close', () => cut.resolve());
+  subscribe('net.server.socket', onSocket);
+  onTestFinished(() => void unsubscribe('net.server.socket', onSocket));
+  const reader = await rawConnection(port, 'GET /api/slow/long HTTP/1.1\r\nHost: x\r\n\r\n');
+  reader.pause();
+  await cut.promise;
+  answered.resolve({ text: 'at last' });
+  expect(await waiting).toMatchObject({ status: 200, body: { text: 'at last' } });
 });

@@ -1,5 +1,6 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { bindOpening, bindStream } from '../../src/http/route.ts';
 import { HEARTBEAT_MS, STALL_MAX_MS } from '../../src/http/sse.ts';
 import type { SseFrame } from '../../src/http/sse-framing.ts';
@@ -426,6 +427,26 @@ describe('a reader that stops reading', () => {
     await stopped.promise;
     expect(clock.timerCount).toBe(0);
   });
+});
+
+test('a reader that stops before the end is cut off, though its stream is over', async () => {
+  const accepted = Promise.withResolvers<Socket>();
+  const onSocket = (message: unknown): void => accepted.resolve((message as { socket: Socket }).socket);
+  subscribe('net.server.socket', onSocket);
+  onTestFinished(() => void unsubscribe('net.server.socket', onSocket));
+  const { port } = await openEdge(
+    door(async function* () {
+      const reader = await accepted.promise;
+      // Until the reader's TCP takes no more; less is left than holds a producer back.
+      while (reader.writableLength === 0) yield [chunk(1, 'x'.repeat(4_000))];
+    }),
+    bindings,
+    { stallMaxMs: 200 },
+  );
+  (await rawConnection(port, ATTACH)).pause();
+  const reader = await accepted.promise;
+  await new Promise((resolve) => reader.once('close', resolve));
+  expect(reader.bytesWritten).toBeGreaterThan(0);
 });
 
 test('closing the edge ends every stream and stops every producer', async () => {
