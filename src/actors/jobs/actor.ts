@@ -9,7 +9,7 @@ import { execute } from './execution.ts';
 import { JOBS_UNENDED_MAX, jobFaults, jobs } from './protocol.ts';
 import { JobQueue, type WaitingJob } from './queue.ts';
 import { isExpired, type JobRecord, openJobStore } from './store.ts';
-import { viewOf } from './view.ts';
+import { listed, viewOf } from './view.ts';
 
 import '../services.ts';
 
@@ -134,7 +134,7 @@ export const jobsActor = actor({
         return { job_id: accepted.jobId, status: 'queued' };
       },
       list: ({ user_id, limit = Number.POSITIVE_INFINITY }) => ({
-        jobs: store.listOf(user_id, limit, clock.nowMs()).map((job) => viewOf(store.withTexts(job))),
+        jobs: listed(store.listOf(user_id, limit, clock.nowMs()).values().map(store.withTexts)),
       }),
       read: ({ job_id, user_id }) => {
         const job = ownJob(job_id, user_id);

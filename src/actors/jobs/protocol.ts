@@ -28,6 +28,10 @@ const JobStatus = Type.Union([
 export type JobStatus = Static<typeof JobStatus>;
 
 export const JOBS_PER_USER_MAX = 50;
+/** Of all texts in one list, newest first. What is beyond it is cut there, and whole where the job itself is read. */
+export const LIST_CHARS_MAX = 2_000_000;
+/** Of a text that is cut. */
+export const CUT_TEXT_CHARS = 500;
 /** Of all users: what waits is remembered in some 200 bytes each. */
 export const JOBS_UNENDED_MAX = 10_000;
 /** An ended job stays in the inbox for so long. */
@@ -85,7 +89,7 @@ export const jobs = protocol('jobs', {
     },
   }),
   list: call({
-    summary: "The caller's background jobs, newest first.",
+    summary: `The caller's background jobs, newest first. Texts beyond ${LIST_CHARS_MAX} characters in all are cut.`,
     request: Type.Object({
       limit: Type.Optional(
         Type.Integer({ minimum: 1, maximum: JOBS_PER_USER_MAX, default: JOBS_PER_USER_MAX }),

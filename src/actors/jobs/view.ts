@@ -1,7 +1,7 @@
 // View: jobs as clients see them.
 
 import { isoTimestamp } from '../../std/clock.ts';
-import type { Job } from './protocol.ts';
+import { CUT_TEXT_CHARS, type Job, LIST_CHARS_MAX } from './protocol.ts';
 import type { JobWithTexts } from './store.ts';
 
 export function viewOf(job: JobWithTexts): Job {
@@ -25,4 +25,21 @@ export function viewOf(job: JobWithTexts): Job {
     ...(totalTokens === null ? {} : { total_tokens: String(totalTokens) }),
     ...(totalTimeMs === null ? {} : { total_time_ms: String(totalTimeMs) }),
   };
+}
+
+/** Most lists are whole. One whose texts are as long as they may be would hold up everybody else, and its reader, for seconds. */
+export function listed(jobs: Iterable<JobWithTexts>): Job[] {
+  const views: Job[] = [];
+  let room = LIST_CHARS_MAX;
+  const fitted = (text: string): string => {
+    if (text.length > room && text.length > CUT_TEXT_CHARS) {
+      return `${text.slice(0, CUT_TEXT_CHARS).toWellFormed()}…`;
+    }
+    room -= text.length;
+    return text;
+  };
+  for (const job of jobs) {
+    views.push(viewOf({ ...job, message: fitted(job.message), response: fitted(job.response) }));
+  }
+  return views;
 }

@@ -1,7 +1,7 @@
 // Background chat over real HTTP: what is left behind is answered, kept, listed, and dismissed.
 
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { JOBS_PER_USER_MAX, jobs } from '../../../src/actors/jobs/protocol.ts';
+import { CUT_TEXT_CHARS, JOBS_PER_USER_MAX, jobs } from '../../../src/actors/jobs/protocol.ts';
 import { dismissJob, jobWhen, listJobs, readJob, submitJob } from '../../support/jobs.ts';
 import { DOUBLE_MODEL, openTroupe } from '../../support/troupe.ts';
 
@@ -13,6 +13,22 @@ beforeEach(async () => {
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$/;
 const SILENT = { text: 'At last.', fault: { kind: 'silence' } } as const;
+
+test('a list of very long texts is bounded: the newest are whole, the others where they are read', async () => {
+  app.double.answer({ text: 'Short.' });
+  const long = 'word '.repeat(180_000).trim();
+  const ids: string[] = [];
+  for (let n = 0; n < 4; n += 1) ids.push(await submitJob(app, `${n} ${long}`, { use_memory: false }));
+  for (const id of ids) await jobWhen(app, id);
+  const list = await listJobs(app);
+  expect(list.map(({ job_id }) => job_id)).toEqual(ids.toReversed());
+  expect(list.map(({ message }) => message.length)).toEqual([
+    ...Array(2).fill(long.length + 2),
+    ...Array(2).fill(CUT_TEXT_CHARS + 1),
+  ]);
+  expect(list.map(({ response }) => response)).toEqual(Array(4).fill('Short.'));
+  expect((await readJob(app, ids[0] as string)).message).toBe(`0 ${long}`);
+});
 
 describe('a job', () => {
   test('is accepted with 202, answered in the background, and kept with its answer', async () => {
