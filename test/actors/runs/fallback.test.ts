@@ -2,7 +2,8 @@
 
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { config } from '../../../src/actors/config/protocol.ts';
-import { startProviderDouble } from '../../support/provider-double.ts';
+import { providers } from '../../../src/actors/providers/protocol.ts';
+import { type ProviderDouble, startProviderDouble } from '../../support/provider-double.ts';
 import type { Reply } from '../../support/provider-double-script.ts';
 import { orderOf, payloadOf, payloadsOf, textOf } from '../../support/run-events.ts';
 import { openTroupe } from '../../support/troupe.ts';
@@ -18,11 +19,16 @@ afterAll(async () => {
   await second.stop();
 });
 
-beforeEach(async () => {
+/** As after a turn that it answered, whatever has been met before. */
+function recovered(provider: string, { baseUrl }: ProviderDouble): void {
+  app.troupe.system.named(providers).tell('met', { provider, baseUrl, healthy: true });
+}
+
+beforeEach(() => {
   app.double.answer({ text: 'Hello from the first.' });
   second.answer({ text: 'Hello from the second.' });
-  // Who answers is healthy again, whatever the test before has met.
-  await app.call('GET', '/api/providers/health');
+  recovered('lmstudio', app.double);
+  recovered('openai', second);
 });
 
 const failing = (status: number): Reply => ({
@@ -71,9 +77,8 @@ describe('before the first token', () => {
   });
 
   test('a provider that is not there leads to the next model', async () => {
-    const gone = await startProviderDouble({ script: {} });
-    await gone.stop();
-    await app.call('POST', '/api/providers/custom', { id: 'gone', base_url: gone.baseUrl });
+    // A port that nobody is given: one that was just free might be another test's by now.
+    await app.call('POST', '/api/providers/custom', { id: 'gone', base_url: 'http://127.0.0.1:81/v1' });
     await app.call('GET', '/api/providers/health');
     await app.configure({ preferences: { default_model: 'openai:second-1' } });
     const { events } = await app.turn('Hello', { model: 'gone:model' });
@@ -149,6 +154,6 @@ test('the next turn does not ask a provider that just failed, and says so before
   expect(app.double.requestCount).toBe(asked);
   expect(orderOf(events)[0]).toBe('status(model_fallback)');
   expect(payloadOf(events, 'start').model).toBe('second-1');
-  await app.call('GET', '/api/providers/health');
+  recovered('lmstudio', app.double);
   expect(textOf((await app.turn('Hello')).events)).toBe('Back again.');
 });
