@@ -57,6 +57,7 @@ export async function startAggregatorDouble(): Promise<AggregatorDouble> {
   const server = createServer((incoming, response) => {
     void serve(incoming, response).catch((error: unknown) => {
       response.destroy();
+      if (!incoming.complete) return; // Who left in the middle of the request.
       process.nextTick(() => {
         throw error;
       });

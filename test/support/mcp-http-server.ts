@@ -32,7 +32,10 @@ export async function startHttpServer(): Promise<HttpServerDouble> {
   let count = 0;
   const server = createServer((request, response) => {
     state.lastHeaders = request.headers;
-    void handle(request, response);
+    handle(request, response).catch((error: unknown) => {
+      response.destroy();
+      if (request.complete) throw error; // Else it left in the middle of its request.
+    });
   });
   const state = {
     url: '',

@@ -1,5 +1,6 @@
 // The double itself: others trust its timing and its process.
 
+import { connect } from 'node:net';
 import { OpenAI } from 'openai';
 import { expect, test } from 'vitest';
 import { startProviderDouble } from './provider-double.ts';
@@ -66,6 +67,18 @@ test('a queue that is used up says so', async () => {
   const second = await ask(double.baseUrl);
   expect(second.status).toBe(500);
   expect(await second.text()).toContain('no reply left');
+  await double.stop();
+});
+
+test('who leaves in the middle of a request is nobody’s bug', async () => {
+  const double = await startProviderDouble({ script: { text: 'Hello' } });
+  const leaving = connect(double.port, '127.0.0.1');
+  leaving.write('POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
+  await expect.poll(() => double.openCount).toBe(1);
+  leaving.destroy();
+  await expect.poll(() => double.openCount).toBe(0);
+  expect((await ask(double.baseUrl)).status).toBe(200);
+  expect(double.requestCount).toBe(1);
   await double.stop();
 });
 

@@ -86,6 +86,8 @@ export async function startProviderDouble(options: ProviderDoubleOptions): Promi
     });
     void serve(incoming, response).catch((error: unknown) => {
       response.destroy();
+      // Who left in the middle of the request: a cancel, or a thread that is lost.
+      if (!incoming.complete) return;
       // A bug of the double or of a script function: loud, and not the code under test's fault.
       process.nextTick(() => {
         throw error;
