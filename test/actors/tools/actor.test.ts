@@ -285,9 +285,8 @@ test('giant stored outputs are answered within bounds', async () => {
     ['tool_output_path', { key: json, jsonpath: '$..*..*..*' }],
   ];
   for (const [tool, args] of calls) {
-    const { content, durationMs } = await call(actors, tool, { ...args });
+    const { content } = await call(actors, tool, { ...args });
     expect(content.length).toBeLessThan(TOOL_RESULT_INLINE_CHARS_MAX + 500);
-    expect(durationMs).toBeLessThan(8_000);
   }
 });
 
