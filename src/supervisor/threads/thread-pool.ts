@@ -147,6 +147,8 @@ export class ThreadPool implements ThreadSource {
   }
 
   place(placement: PoolPlacement, _actor: number, path: string, by = MAIN_THREAD): number {
+    // An actor whose parent is on another thread may not have heard yet that it is to end; nobody would end its thread.
+    if (this.#isStopping) throw new Error('the system is stopping');
     const host = this.#hostFor(placement, path, by);
     host.placedSince += 1;
     return host.thread;
@@ -345,7 +347,6 @@ export class ThreadPool implements ThreadSource {
 
   #answer({ placement, actor, path }: SignalFrame & { readonly kind: 'place' }, link: Link): void {
     try {
-      if (this.#isStopping) throw new Error('the system is stopping');
       link.signal({ kind: 'placed', actor, thread: this.place(placement, actor, path, link.thread) });
     } catch (error) {
       link.signal({ kind: 'not_placed', actor, message: errorText(error) });
