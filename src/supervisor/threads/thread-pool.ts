@@ -73,6 +73,8 @@ interface Host extends HostLoad {
   readonly link: Link;
   readonly exited: Promise<void>;
   lastHeardMs: number;
+  /** The heartbeat has asked, and it has not answered yet. */
+  isAsked: boolean;
   health: ThreadHealth | null;
   failure: string | null;
   saidGoodbye: boolean;
@@ -273,6 +275,7 @@ export class ThreadPool implements ThreadSource {
       link: this.#remote.join(thread, ours),
       exited,
       lastHeardMs: this.#runtime.clock.monotonicMs(),
+      isAsked: false,
       health: null,
       failure: null,
       saidGoodbye: false,
@@ -301,6 +304,7 @@ export class ThreadPool implements ThreadSource {
         if (host.state === 'starting') host.state = 'ready';
         return;
       case 'pong':
+        host.isAsked = false;
         host.health = frame.health;
         host.placedSince = 0;
         this.#retireIfStrained(host, frame.health);
@@ -395,7 +399,11 @@ export class ThreadPool implements ThreadSource {
         endFor(host, `its thread did not answer for ${silenceMaxMs} ms`);
       } else if (nowMs > host.endsAtMs) {
         endFor(host, 'its thread was retired and not left in time');
-      } else if (host.state !== 'starting') host.link.signal({ kind: 'ping' });
+      } else if (host.state !== 'starting' && !host.isAsked) {
+        // Once: a thread that was busy for some beats would answer them in a row, all of them of the same moment.
+        host.isAsked = true;
+        host.link.signal({ kind: 'ping' });
+      }
     }
   }
 }

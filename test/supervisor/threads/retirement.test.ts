@@ -167,3 +167,19 @@ test('a thread that is being left is not ended by a parent that no longer wants 
   const { failure } = await simulate(1, scenario, { behaviours: [counterActor, foremanActor], faults });
   expect(failure).toBeNull();
 });
+
+test('what a thread could not collect while it was busy is counted once', async () => {
+  const scenario = async ({ system, threads, pauseThread, sleep }: Simulation): Promise<void> => {
+    const guest = system.spawn(counterActor, { start: 7 }, { id: 'guest', ...onThread('one') });
+    const { thread } = await guest.ask('whereabouts', {});
+    const simulated = threads()[thread] as { heapUsedBytes: number };
+    simulated.heapUsedBytes = Number.MAX_SAFE_INTEGER;
+    pauseThread(thread, 5_000);
+    const before = system.threads()[0]?.health;
+    while (system.threads()[0]?.health === before) await sleep(1);
+    simulated.heapUsedBytes = 0;
+    await sleep(5_000);
+    expect(system.threads()).toMatchObject([{ thread, state: 'ready' }]);
+  };
+  expect((await simulate(1, scenario, { behaviours: [counterActor] })).failure).toBeNull();
+});
