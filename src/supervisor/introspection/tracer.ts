@@ -5,6 +5,7 @@ import { isFault } from '../../std/errors.ts';
 import type { Inquiry } from '../actor.ts';
 import type { AnyHandler } from '../delivery.ts';
 import { HandlerInquiry } from '../inquiry.ts';
+import { SET_ASIDE } from '../stash.ts';
 import type { TraceEvent } from './contract.ts';
 import { Tap } from './tap.ts';
 
@@ -52,18 +53,19 @@ export class Tracer {
       for (const tap of this.#taps) tap.push(event);
     };
     const kind = inquiry === undefined ? 'tell' : 'call';
+    const noteFailure = (error: unknown): void => {
+      // What was set aside comes again.
+      if (error !== SET_ASIDE) note(kind, outcomeOf(error, inquiry));
+    };
     let result: unknown;
     try {
       result = handler(message, inquiry);
     } catch (error) {
-      note(kind, outcomeOf(error, inquiry));
+      noteFailure(error);
       throw error;
     }
     if (result instanceof Promise) {
-      result.then(
-        () => note(kind, 'handled'),
-        (error: unknown) => note(kind, outcomeOf(error, inquiry)),
-      );
+      result.then(() => note(kind, 'handled'), noteFailure);
     } else if (isStream(result)) note('stream', 'opened');
     else note(kind, 'handled');
     return result;

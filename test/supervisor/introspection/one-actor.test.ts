@@ -5,6 +5,7 @@ import { type ActorContext, actor } from '../../../src/supervisor/actor.ts';
 import type { TraceEvent } from '../../../src/supervisor/introspection/contract.ts';
 import { protocol } from '../../../src/supervisor/protocol.ts';
 import { on, onThread, openSystem, PATIENT, TRANSPORTS } from '../../support/actor-system.ts';
+import { clerkActor } from '../../support/clerk-actor.ts';
 import { counterActor } from '../../support/counter-actor.ts';
 import { openGate } from '../../support/gate.ts';
 import { scribeActor } from '../../support/scribe-actor.ts';
@@ -117,6 +118,24 @@ describe.each(TRANSPORTS)('on %s', (transport) => {
     await expect(system.introspection.resume('scribe')).rejects.toMatchObject(refused);
     await expect(system.introspection.trace('scribe').next()).rejects.toMatchObject(refused);
   });
+});
+
+test('a message that is set aside is traced when it is handled', async () => {
+  const system = await openSystem();
+  const clerk = system.spawn(clerkActor, undefined, { id: 'clerk' });
+  const trace = system.introspection.trace('clerk');
+  const first = trace.next();
+  await system.introspection.snapshot(PATIENT); // behind it
+  clerk.tell('file', 1);
+  const served = clerk.ask('serveLater', 2);
+  clerk.tell('open', {});
+  await served;
+  clerk.tell('stop', {});
+  const events: TraceEvent[] = [];
+  for (let read = await first; read.done !== true; read = await trace.next())
+    events.push(...read.value.items);
+  const outcomes = events.map(({ name, outcome }) => `${name} ${outcome}`);
+  expect(outcomes.toSorted()).toEqual(['file handled', 'open handled', 'serveLater handled', 'stop handled']);
 });
 
 test('a trace that is left takes nothing along, and a slow reader of one is told what it missed', async () => {
