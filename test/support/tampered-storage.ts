@@ -113,6 +113,21 @@ export function fillableDisk(full: 'write' | 'append' | { readonly table: string
   return disk;
 }
 
+/** A disk that takes the commits of tables, and fails to flush as many of them from now on. */
+export function unflushableDisk() {
+  const disk = {
+    failures: 0,
+    storage: tampered({
+      async written() {
+        if (disk.failures === 0) return;
+        disk.failures -= 1;
+        throw storageFaults.storage_full('no room to flush');
+      },
+    }),
+  };
+  return disk;
+}
+
 /** The object with some of its methods replaced. It may be of a class with private members. */
 function overriding<T extends object>(object: T, methods: Partial<T>): T {
   return new Proxy(object, {

@@ -8,7 +8,7 @@ import { config } from '../config/protocol.ts';
 import { execute } from './execution.ts';
 import { JOBS_UNENDED_MAX, jobFaults, jobs } from './protocol.ts';
 import { JobQueue, type WaitingJob } from './queue.ts';
-import { isExpired, type JobRecord, openJobStore } from './store.ts';
+import { isExpired, type JobRecord, type NewJob, openJobStore } from './store.ts';
 import { listed, viewOf } from './view.ts';
 
 import '../services.ts';
@@ -24,6 +24,7 @@ const REFUSED_DELAY_FIRST_MS = 500;
 const REFUSED_DELAY_MAX_MS = 15_000;
 /** A turn takes seconds to minutes: to ask again sooner is seldom worth it. */
 const FULL_RETRY_AFTER_MS = 10_000;
+const FORGET_RETRY_MS = 1_000;
 
 export const jobsActor = actor({
   module: import.meta.url,
@@ -79,6 +80,19 @@ export const jobsActor = actor({
       });
     };
 
+    /** Of a job that was refused only its flush may have failed: then it is there, and would wait in the inbox for the next start. */
+    const forget = (jobId: string): void => {
+      if (store.find(jobId) === undefined) return;
+      context.pipe(
+        store.remove(jobId),
+        () => undefined,
+        (error) => {
+          if (!isFault(error)) throw error;
+          context.after(`forget ${jobId}`, FORGET_RETRY_MS, () => forget(jobId));
+        },
+      );
+    };
+
     const ownJob = (jobId: string, userId: string): JobRecord | undefined => {
       const job = JOB_ID.test(jobId) ? store.find(jobId) : undefined;
       return job?.userId === userId && !isExpired(job, clock.nowMs()) ? job : undefined;
@@ -120,13 +134,17 @@ export const jobsActor = actor({
           throw jobFaults.session_id_invalid('session_id must be well formed');
         }
         if (queue.size >= JOBS_UNENDED_MAX) throw full();
-        const accepted = await store.accept({
+        const job: NewJob = {
           jobId: context.random.hex(JOB_ID_DIGITS),
           userId: user_id,
           request,
           sessionId: request.session_id || context.random.uuid(),
           createdAtMs: clock.nowMs(),
           message: message ?? '',
+        };
+        const accepted = await store.accept(job).catch((error: unknown) => {
+          forget(job.jobId);
+          throw error;
         });
         if (accepted === null) throw full();
         queue.add(waiting(accepted));

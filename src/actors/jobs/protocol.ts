@@ -1,5 +1,6 @@
 // Jobs: chat turns that somebody leaves behind and looks for later. A durable queue in front of runs, and an inbox.
-// B1 A job is flushed before its id is answered. From then on it ends: done, or failed with a reason.
+// B1 A job is flushed before its id is answered. From then on it ends: done, or failed with a reason. One that was refused is
+//    not there.
 // B2 A job's run bears the job's id, so that it can be launched again after a crash without being run twice.
 // B3 Jobs are served in the order of their acceptance, user by user in turn, at most `jobs.live_max` at once and one of a
 //    conversation at a time. Who is refused a place waits for it.

@@ -9,7 +9,7 @@ import { ManualClock } from '../../../src/supervisor/testkit/index.ts';
 import { eventually } from '../../support/eventually.ts';
 import { NotingClock } from '../../support/noting-clock.ts';
 import { openRunsSystem, type RunsSystem, USER } from '../../support/runs-system.ts';
-import { fillableDisk } from '../../support/tampered-storage.ts';
+import { fillableDisk, unflushableDisk } from '../../support/tampered-storage.ts';
 
 const MODEL = 'lmstudio:double-1';
 const FIRST = '00000000000000f1';
@@ -49,6 +49,16 @@ async function openRefusing() {
   const app = await openRunsSystem({ clock, storage: disk.storage });
   return { app, clock, disk };
 }
+
+test('a job that was refused, because its commit could not be flushed, is not in the inbox', async () => {
+  const clock = new ManualClock();
+  const disk = unflushableDisk();
+  const app = await openRunsSystem({ clock, storage: disk.storage });
+  disk.failures = 1;
+  await expect(submit(app, 'Refused')).rejects.toMatchObject({ code: 'storage_full' });
+  const inbox = async () => (await app.system.named(jobs).ask('list', { user_id: USER })).jobs;
+  await eventually(inbox).toEqual([]);
+});
 
 describe('a job that is refused a place', () => {
   test('waits for it, ever longer, and keeps its turn', async () => {

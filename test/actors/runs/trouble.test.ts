@@ -13,7 +13,7 @@ import { eventually } from '../../support/eventually.ts';
 import { JumpingClock } from '../../support/jumping-clock.ts';
 import { numberingFlaws, orderOf, payloadOf, textOf } from '../../support/run-events.ts';
 import { openRunsSystem, USER } from '../../support/runs-system.ts';
-import { fillableDisk, tampered } from '../../support/tampered-storage.ts';
+import { fillableDisk, tampered, unflushableDisk } from '../../support/tampered-storage.ts';
 
 describe('a disk that is full', () => {
   test('keeps a finished run live until it can be settled; the directory goes on', async () => {
@@ -110,23 +110,8 @@ describe('a disk that is full', () => {
 });
 
 describe('a disk that takes a commit and fails to flush it', () => {
-  /** Fails the flush of as many writes from now on. */
-  const flaky = () => {
-    const disk = {
-      failures: 0,
-      storage: tampered({
-        async written() {
-          if (disk.failures === 0) return;
-          disk.failures -= 1;
-          throw storageFaults.storage_full('no room to flush');
-        },
-      }),
-    };
-    return disk;
-  };
-
   test('leaves nothing behind of a run that was refused', async () => {
-    const disk = flaky();
+    const disk = unflushableDisk();
     const clock = new ManualClock();
     const app = await openRunsSystem({ clock, storage: disk.storage });
     disk.failures = 1;
@@ -136,7 +121,7 @@ describe('a disk that takes a commit and fails to flush it', () => {
   });
 
   test('does not keep a job waiting for a run that was refused', async () => {
-    const disk = flaky();
+    const disk = unflushableDisk();
     const clock = new ManualClock();
     const app = await openRunsSystem({ clock, storage: disk.storage });
     const launch = () =>
