@@ -1,5 +1,5 @@
 // AgentAnswer: the answer of an agent: a turn of Troupe, read from its journal as any reader would.
-// B1 The turn ends with the request (C3): here nobody could come back for it.
+// B1 The turn ends with the request (C3): here nobody could come back for it. One that the request was folded into goes on.
 
 import { errorText, type Fault } from '../../std/errors.ts';
 import type { ActorContext } from '../../supervisor/actor.ts';
@@ -17,7 +17,7 @@ export async function* agentAnswer(
   user_id: string,
   signal: AbortSignal,
 ): AsyncGenerator<AnswerPart, void, undefined> {
-  const { run_id, after } = await context.ask(runs, 'start', { ...turn, user_id });
+  const { run_id, after, is_joined } = await context.ask(runs, 'start', { ...turn, user_id });
   let isOver = false;
   try {
     for await (const frames of context.stream(runs, 'tail', { run_id, after, user_id }, { signal })) {
@@ -29,7 +29,7 @@ export async function* agentAnswer(
     isOver = !signal.aborted;
     if (isOver) throw chatCompletionFaults.completion_failed('The turn was ended');
   } finally {
-    if (!isOver) cancel(context, run_id, user_id); // B1
+    if (!isOver && !is_joined) cancel(context, run_id, user_id); // B1
   }
 }
 

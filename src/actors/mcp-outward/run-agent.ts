@@ -1,7 +1,7 @@
 // RunAgent: gives a message to an agent, as a detached run like any other: it is in the list of runs, its turn is in the
 // conversation's transcript, and it outlives the call, the connection and the process.
 // G1 The client's cancel cancels the run, or leaves it alone, as `on_cancel` says. A client that only went away has not
-//    cancelled.
+//    cancelled. A run that the message was folded into is whoever's began it, and goes on.
 // G2 A call that has waited long enough answers with what it knows: the run's id, under which read_run finds its result.
 
 import { Type } from '../../std/schema.ts';
@@ -61,13 +61,13 @@ export const runAgentTool = defineOutwardTool({
       throw mcpOutwardFaults.agent_unknown(`There is no agent ${agent}: list_agents says which there are`);
     }
     const conversationId = conversation_id ?? context.random.uuid();
-    const { run_id, after } = await context.ask(runs, 'start', {
+    const { run_id, after, is_joined } = await context.ask(runs, 'start', {
       user_id: context.userId,
       message,
       session_id: conversationId,
       ...(model === undefined ? {} : { model }),
     });
-    if (on_cancel === 'cancel') context.whenCancelled(() => cancelRun(context, run_id)); // G1
+    if (on_cancel === 'cancel' && !is_joined) context.whenCancelled(() => cancelRun(context, run_id)); // G1
     const over = new AbortController();
     try {
       if (context.progress !== null) {

@@ -34,6 +34,7 @@ export interface Newcomer {
 export interface Entered {
   readonly runId: string;
   readonly after: number;
+  readonly isJoined: boolean;
 }
 
 export interface Acceptance {
@@ -134,7 +135,7 @@ export function acceptanceOf(desk: Desk, startNext: () => void): Acceptance {
     const after = store.journals.lastSeq(runId);
     try {
       await steerRun(desk, run, (request.message ?? '').trim());
-      return { runId, after };
+      return { runId, after, isJoined: true };
     } catch (error) {
       if (isFault(error, 'run_not_active') || isFault(error, 'steers_full')) return null;
       throw error;
@@ -155,7 +156,7 @@ export function acceptanceOf(desk: Desk, startNext: () => void): Acceptance {
       if (joined !== null) return joined;
       const runId = context.random.hex(RUN_ID_DIGITS);
       await accept(runId, newcomer);
-      return { runId, after: 0 };
+      return { runId, after: 0, isJoined: false };
     },
     launch(runId, newcomer) {
       const pending = launching.get(runId);

@@ -136,8 +136,8 @@ export const runsActor = actor({
 
     return {
       start: async ({ user_id, ...request }) => {
-        const { runId, after } = await enter({ request, userId: user_id, origin: 'stream' });
-        return { run_id: runId, after };
+        const { runId, after, isJoined } = await enter({ request, userId: user_id, origin: 'stream' });
+        return { run_id: runId, after, is_joined: isJoined };
       },
       tail: ({ run_id, after, user_id }) => {
         if (run_id === undefined || run_id === '') throw runFaults.run_id_required('run_id required');

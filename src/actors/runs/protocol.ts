@@ -215,6 +215,8 @@ export const runs = protocol('runs', {
       run_id: Text,
       /** The number of the last event before this request: above 0 when its text was folded into a turn under way. */
       after: Type.Integer(),
+      /** Folded into a turn that somebody else has begun, and waits for: it is not the caller's to end. */
+      is_joined: Type.Boolean(),
     }),
     faults: {
       message_required: runFaults.message_required,

@@ -2,6 +2,8 @@
 
 import type OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
+import { orderOf, textOf } from '../../support/run-events.ts';
 import { openTroupe, type TestTroupe } from '../../support/troupe.ts';
 import { hello, openaiClient, weatherTool } from './openai-client.ts';
 
@@ -104,6 +106,36 @@ test('the turn ends with its client', async () => {
   const stream = await client.chat.completions.create({ model, messages: hello, stream: true });
   for await (const _ of stream) break;
   expect(await (await app.double.received(at)).ended).toBe('client_left');
+});
+
+test('a turn that the request was folded into is not ended with its client', async () => {
+  await app.configure({ runs: { on_busy: 'steer' } });
+  app.double.answer([
+    { text: ['One ', 'two'], fault: { kind: 'stall', afterChunks: 1 } },
+    { text: 'And three.' },
+  ]);
+  const turn = await app.start('Count', { session_id: 'shared', model: null });
+  await turn.reader.until('chunk');
+  const leaving = new AbortController();
+  const metadata = { session_id: 'shared' };
+  const joined = client.chat.completions
+    .create({ model, messages: hello, metadata, stream: true }, { signal: leaving.signal })
+    .then(async (stream) => {
+      for await (const _ of stream);
+    })
+    .catch(() => 'left');
+  await turn.reader.until('steer');
+  leaving.abort();
+  await joined;
+  const open = async () =>
+    ((await app.troupe.system.introspection.getState('chat/chat-completions')) as { callsOpen: number })
+      .callsOpen;
+  await eventually(open).toBe(0);
+  app.double.release();
+  await app.configure({ runs: { on_busy: 'queue' } });
+  const events = await turn.reader.rest();
+  expect(orderOf(events).slice(-2)).toEqual(['done', 'close']);
+  expect(textOf(events)).toContain('And three.');
 });
 
 describe('what an agent does not do', () => {
