@@ -7,8 +7,8 @@ import { storageFaults } from '../../src/storage/faults.ts';
 export function tampered(before: {
   /** A write of tables. */
   readonly write?: () => Promise<void>;
-  /** A write of tables that was committed, and is answered now. */
-  readonly written?: () => Promise<void>;
+  /** A write that was committed, and is answered now; gets the names of the tables that it changed. */
+  readonly written?: (tables: ReadonlySet<string>) => Promise<void>;
   /** A put in a write; gets the table's name. */
   readonly put?: (table: string) => void;
   /** A read of a table outside a write; gets the table's name. */
@@ -35,17 +35,23 @@ export function tampered(before: {
       },
       write: async (durability, change) => {
         await before.write?.();
+        const tables = new Set<string>();
         const result = await storage.write(durability, (tx) =>
           change(
             overriding(tx, {
               put: (table, key, value) => {
                 before.put?.(table.name);
+                tables.add(table.name);
                 tx.put(table, key, value);
+              },
+              remove: (table, key) => {
+                tables.add(table.name);
+                return tx.remove(table, key);
               },
             }),
           ),
         );
-        await before.written?.();
+        await before.written?.(tables);
         return result;
       },
       journals: <Value>(name: string): Journals<Value> => {
@@ -113,13 +119,13 @@ export function fillableDisk(full: 'write' | 'append' | { readonly table: string
   return disk;
 }
 
-/** A disk that takes the commits of tables, and fails to flush as many of them from now on. */
-export function unflushableDisk() {
+/** A disk that takes the commits of a table, and fails to flush as many of them from now on. */
+export function unflushableDisk(table: string) {
   const disk = {
     failures: 0,
     storage: tampered({
-      async written() {
-        if (disk.failures === 0) return;
+      async written(tables) {
+        if (disk.failures === 0 || !tables.has(table)) return;
         disk.failures -= 1;
         throw storageFaults.storage_full('no room to flush');
       },

@@ -108,7 +108,10 @@ export function acceptanceOf(desk: Desk, startNext: () => void): Acceptance {
   const forget = (runId: string): void => {
     if (!store.records.has(runId)) return;
     const forgotten = context.services.storage.write('committed', (tx) => {
-      if (directory.find(runId) === undefined) tx.remove(store.records, runId); // It may have been launched again.
+      // It may have been launched again, and may even have ended since.
+      const isRefused =
+        tx.get(store.records, runId)?.status === 'running' && directory.find(runId) === undefined;
+      if (isRefused) tx.remove(store.records, runId);
     });
     context.pipe(
       forgotten,

@@ -52,7 +52,7 @@ async function openRefusing() {
 
 test('a job that was refused, because its commit could not be flushed, is not in the inbox', async () => {
   const clock = new ManualClock();
-  const disk = unflushableDisk();
+  const disk = unflushableDisk('jobs');
   const app = await openRunsSystem({ clock, storage: disk.storage });
   disk.failures = 1;
   await expect(submit(app, 'Refused')).rejects.toMatchObject({ code: 'storage_full' });

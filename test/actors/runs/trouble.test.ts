@@ -111,7 +111,7 @@ describe('a disk that is full', () => {
 
 describe('a disk that takes a commit and fails to flush it', () => {
   test('leaves nothing behind of a run that was refused', async () => {
-    const disk = unflushableDisk();
+    const disk = unflushableDisk('runs');
     const clock = new ManualClock();
     const app = await openRunsSystem({ clock, storage: disk.storage });
     disk.failures = 1;
@@ -121,7 +121,7 @@ describe('a disk that takes a commit and fails to flush it', () => {
   });
 
   test('does not keep a job waiting for a run that was refused', async () => {
-    const disk = unflushableDisk();
+    const disk = unflushableDisk('runs');
     const clock = new ManualClock();
     const app = await openRunsSystem({ clock, storage: disk.storage });
     const launch = () =>
@@ -133,10 +133,12 @@ describe('a disk that takes a commit and fails to flush it', () => {
       });
     disk.failures = 2; // That the record is taken back fails likewise.
     await expect(launch()).rejects.toMatchObject({ code: 'storage_full' });
+    await eventually(() => disk.failures).toBe(0);
     await launch();
     const asked = { run_id: '00ddba11deadbeef', user_id: USER };
     expect(await app.system.named(runs).ask('outcome', asked)).toMatchObject({ status: 'done' });
-    await clock.advance(10_000);
+    await clock.advance(10_000); // It is tried again, when the run of the second launch is over.
+    for (let write = 0; write < 20; write += 1) await app.storage.write('flushed', () => undefined);
     expect(await app.system.named(runs).ask('outcome', asked)).toMatchObject({ status: 'done' });
   });
 });
