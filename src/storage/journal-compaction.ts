@@ -240,6 +240,8 @@ export class JournalCompaction {
   }
 
   async #pause(ms: number): Promise<void> {
+    // Whoever stops it in the middle of a step has no pause to end: one that is begun after that would be waited for.
+    if (this.#isStopped) throw new Stopped();
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = systemClock.startTimer(ms, resolve);
     this.#endPause = resolve;

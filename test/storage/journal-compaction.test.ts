@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { systemClock } from '../../src/std/clock.ts';
 import { encodeValue } from '../../src/storage/codec.ts';
 import type { Journals } from '../../src/storage/contract.ts';
 import { framed } from '../../src/storage/journal-frames.ts';
@@ -138,6 +139,29 @@ describe('compaction', () => {
     }
     expect([...journals.ids()]).toEqual([]);
     expect(parts.environment.sizeOf('journals').keys).toBe(0);
+  });
+
+  test('begins no pause when it is stopped in the middle of a step, which may have taken long', async () => {
+    const parts = openJournalParts(await folderOfThisTest());
+    const journals = parts.journals<string>(NAME);
+    await appendApart(journals, 'a', 3);
+    await journals.seal('a');
+    const [committing, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const commit = parts.environment.commit.bind(parts.environment);
+    vi.spyOn(parts.environment, 'commit').mockImplementationOnce(async (...given) => {
+      committing.resolve();
+      await held.promise;
+      return commit(...given);
+    });
+    void parts.compaction.work();
+    await committing.promise;
+    for (const endMs = performance.now() + 10; performance.now() < endMs; );
+    const pauses = vi.spyOn(systemClock, 'startTimer');
+    onTestFinished(() => pauses.mockRestore());
+    const stopped = parts.compaction.stop();
+    held.resolve();
+    await stopped;
+    expect(pauses).not.toHaveBeenCalled();
   });
 
   test('ends between two steps when it is stopped, and goes on when the store is opened again', async () => {
