@@ -14,9 +14,9 @@ export default defineConfig({
     pool: 'forks',
     // The machines that run this have two cores; more processes would only make timings less steady.
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
-    // What a test waits for comes when it comes: a busy machine is no failure.
+    // What a test waits for comes when it comes: a busy machine is no failure. These end only what hangs.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     expect: { poll: { timeout: 20_000 } },
     globalSetup: ['test/support/left-behind.ts'],
     // It says at each start that it is set up for tests.

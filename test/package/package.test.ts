@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { importsOf, readExamples } from '../support/kernel-guide.ts';
 import { type InstalledPackage, openInstalledPackage } from './installed-package.ts';
 
-const INSTALL_MS_MAX = 120_000;
+const INSTALL_MS_MAX = 300_000;
 
 describe('the packed package', () => {
   let troupe: InstalledPackage;
