@@ -80,6 +80,9 @@ const HOST_SUPERVISION: Partial<Supervision> = {
 const CHAT_SHUTDOWN_MS = 4_500;
 const HOST_SHUTDOWN_MS = 4_000;
 
+/** How long the answers under way are waited for when their thread is left; nothing that is stopped needs as long. */
+const DIRECT_DRAIN_MS = 60_000;
+
 /** The sessions of MCP servers end their processes first. */
 const MCP_SHUTDOWN_MS = 7_000;
 
@@ -158,6 +161,7 @@ function directCompletionsChild(runHosts: number): ChildSpec {
       routees: runHosts,
       placements: runHostNames(runHosts).map((thread) => ({ thread })),
       supervision: HOST_SUPERVISION,
+      routee: { shutdownMs: DIRECT_DRAIN_MS },
     },
   );
   return child(...pool, { id: 'direct-completions', name: true });

@@ -122,8 +122,8 @@ export interface ChildOptions {
 
 export interface StopOptions {
   /**
-   * The child takes no more mail, handles what has come, waits for its open calls, pipes and background work, and stops then;
-   * its children likewise. Its streams end with it. What is not done after `shutdownMs` is stopped as usual.
+   * The child takes no more mail, handles what has come, waits for its open calls, pipes, background work and what it holds,
+   * and stops then; its children likewise. Its streams end with it. What is not done after `shutdownMs` is stopped as usual.
    */
   readonly drain?: boolean;
 }
@@ -239,7 +239,7 @@ export interface ActorContext<P extends Protocol = Protocol> {
   stash(): never;
   /** Puts what was set aside back at the head of the mailbox, in order. */
   unstashAll(): void;
-  /** Keeps a resident from being passivated until it is released (see residents.ts); nothing to any other actor. */
+  /** Keeps a resident from being passivated (see residents.ts), and any actor's drain from its end, until it is released. */
   hold(): () => void;
   /**
    * Tells that this actor's thread nears its heap limit and is being left: temporary actors may finish within the pool's

@@ -1,5 +1,6 @@
 // Draining: an actor that takes no more mail, finishes what it has, and then stops (see StopOptions.drain).
-// E1 What came before the order is handled, and what that set going is waited for: open calls, piped and background work.
+// E1 What came before the order is handled, and what that set going is waited for: open calls, piped and background work,
+//    holds.
 // E2 It ends as `stopped`; so do its children, each of which is drained in its turn.
 // E3 Its owner's patience is bounded: after `shutdownMs` a drain becomes a stop, after another `shutdownMs` a kill.
 

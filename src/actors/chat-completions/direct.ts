@@ -29,7 +29,11 @@ export const directCompletionsActor = actor({
 
     return {
       complete: (order, { signal }) => answerWhole(context, answering(order), signal),
-      stream: (order, { signal }) => answerInPieces(context, answering(order), order.wantsUsage, signal),
+      stream: (order, { signal }) => {
+        // Until it is over: a drain, as of a thread that is left, waits for what is held, and for no other stream.
+        signal.addEventListener('abort', context.hold(), { once: true });
+        return answerInPieces(context, answering(order), order.wantsUsage, signal);
+      },
     };
   },
 });
