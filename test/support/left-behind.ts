@@ -5,8 +5,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 const MARK_NAME = 'TROUPE_TEST_RUN';
-/** A killed process is reaped by its new parent; that may take a moment. */
-const GRACE_MS = 3_000;
+/** A killed process is reaped by its new parent; that may take a moment, on a busy machine a long one. */
+const GRACE_MS = 20_000;
 const POLL_MS = 50;
 
 export function setup(): () => Promise<void> {

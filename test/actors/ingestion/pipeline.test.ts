@@ -72,7 +72,7 @@ test('documents of every kind become ready, with tags, a summary, a text and pas
   expect(new Set(found.map(({ document_id }) => document_id))).toEqual(new Set(uploaded.map(({ id }) => id)));
   const [pdf] = uploaded;
   expect(found.find(({ document_id }) => document_id === pdf?.id)).toMatchObject({ page: 1, line: 1 });
-  const { body } = await app.call('GET', '/api/metrics/usage?days=1');
+  const { body } = await app.call('GET', '/api/metrics/usage');
   expect(body.by_source).toMatchObject([{ source: 'documents', turns: uploaded.length }]);
 });
 

@@ -11,7 +11,8 @@ test('a browser that comes back is shown a page, whatever it brings', async () =
   const remote = await openOAuthMcpServer();
   const account = accountFor(remote.url);
   const auth = app.troupe.system.named(mcpAuth);
-  const admission = await auth.ask('challenged', { account, challenge: unauthorized() });
+  const asked = { account, challenge: unauthorized() };
+  const admission = await auth.ask('challenged', asked, { deadlineMs: 60_000 }); // A thread starts for it.
   const page = admission.kind === 'consent' ? admission.authorization_url : '';
   const back = await remote.authorization.consent(page);
   expect(back.origin + back.pathname).toBe(app.url + CALLBACK);

@@ -32,7 +32,7 @@ test.each(TRANSPORTS)('everything over %s: listed, called, read, prompted', asyn
   });
   const items = await session.call({
     tool: 'trigger-long-running-operation',
-    arguments: { duration: 0.5, steps: 3 },
+    arguments: { duration: 1.2, steps: 3 },
   });
   expect(items.filter(({ kind }) => kind === 'progress').length).toBeGreaterThan(0);
   const [resource] = catalogue.resources;

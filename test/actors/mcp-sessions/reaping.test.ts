@@ -66,7 +66,8 @@ test('what has left the process group of its server ends with it too, and nobody
   expect(livingInGroup(staying)).not.toEqual([]);
 });
 
-test('a server that stops answering is noticed, ended and started anew', async () => {
+// A ping is waited for ten seconds.
+test('a server that stops answering is noticed, ended and started anew', { timeout: 90_000 }, async () => {
   const sessions = await openMcpSessions();
   await sessions.configure({ mcp: { ping_seconds: 1 } });
   const session = sessions.open();
