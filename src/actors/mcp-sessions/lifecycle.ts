@@ -91,8 +91,7 @@ export class Lifecycle<L extends Link> {
   replace(link: L, how: string): void {
     if (this.phase.kind !== 'connected' || this.phase.link !== link) return;
     this.#leave(link);
-    const { sinceMs } = this.phase;
-    if (this.#context.clock.monotonicMs() - sinceMs >= STABLE_MS) this.#failures = 0;
+    this.#endRow(this.phase.sinceMs);
     this.#failed(mcpSessionFaults.mcp_connect_failed(`The connection was lost: ${how}`));
   }
 
@@ -100,6 +99,7 @@ export class Lifecycle<L extends Link> {
   rest(): void {
     if (this.phase.kind !== 'connected') return;
     this.#leave(this.phase.link);
+    this.#endRow(this.phase.sinceMs);
     this.#enter({ kind: 'idle' });
   }
 
@@ -168,6 +168,11 @@ export class Lifecycle<L extends Link> {
     this.#context.after(RETRY_TIMER, delayMs, () => {
       if (this.phase.kind === 'waiting') void this.#begin(this.phase.after);
     });
+  }
+
+  /** L2. */
+  #endRow(connectedSinceMs: number): void {
+    if (this.#context.clock.monotonicMs() - connectedSinceMs >= STABLE_MS) this.#failures = 0;
   }
 
   #leave(link: L): void {
