@@ -41,14 +41,14 @@ export type RequestChange = Partial<Omit<CompletionRequest, 'connection'>> & {
   readonly connection?: Partial<Connection>;
 };
 
-const ADAPTERS: Readonly<Record<Api, Adapter>> = {
-  openai: completeWithOpenai,
-  anthropic: createAnthropicAdapter(),
-};
-
 export async function openModelCalls(script: Script, clock: Clock = systemClock): Promise<ModelCalls> {
   const double = await startProviderDouble({ script });
   const transport = openTransport();
+  // As in the service, of one life with its transport: the port of a double that has ended may be the next one's.
+  const adapters: Readonly<Record<Api, Adapter>> = {
+    openai: completeWithOpenai,
+    anthropic: createAnthropicAdapter(),
+  };
   const stream: ModelCalls['stream'] = (api, signal = new AbortController().signal, change = {}) => {
     const { connection, ...rest } = change;
     const request: CompletionRequest = {
@@ -71,7 +71,7 @@ export async function openModelCalls(script: Script, clock: Clock = systemClock)
       ...rest,
     };
     const tools = { transport, clock, random: seededRandom(1), media: NO_MEDIA };
-    return ADAPTERS[api](request, tools, signal);
+    return adapters[api](request, tools, signal);
   };
   return {
     double,
