@@ -21,8 +21,8 @@ import {
 
 export { STATIC_CLIENT } from './authorization-server.ts';
 
-const PATH = '/mcp';
-const METADATA_PATH = `/.well-known/oauth-protected-resource${PATH}`;
+/** Each has an address of its own, also when it is given the port of one that has ended. */
+let opened = 0;
 
 export interface OAuthMcpServer {
   readonly url: string;
@@ -46,6 +46,9 @@ export interface OAuthMcpServerOptions extends AuthorizationServerOptions {
 /** Ends with the test. */
 export async function openOAuthMcpServer(options: OAuthMcpServerOptions = {}): Promise<OAuthMcpServer> {
   const authorization = await startAuthorizationServer(options);
+  opened += 1;
+  const ownPath = `/mcp/${opened}`;
+  const metadataPath = `/.well-known/oauth-protected-resource${ownPath}`;
   const paths: string[] = [];
   const tokens = new Set<string>();
   let distrusted: ReadonlySet<string> = new Set();
@@ -55,7 +58,7 @@ export async function openOAuthMcpServer(options: OAuthMcpServerOptions = {}): P
   );
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-  const url = `${origin}${PATH}`;
+  const url = origin + ownPath;
   onTestFinished(async () => {
     http.closeAllConnections();
     await new Promise((resolve) => http.close(resolve));
@@ -65,7 +68,7 @@ export async function openOAuthMcpServer(options: OAuthMcpServerOptions = {}): P
 
   const gate = requireBearerAuth({
     requiredScopes: ['mcp:tools'],
-    resourceMetadataUrl: origin + METADATA_PATH,
+    resourceMetadataUrl: origin + metadataPath,
     expectedResource: new URL(url),
     verifier: {
       async verifyAccessToken(token) {
@@ -87,8 +90,8 @@ export async function openOAuthMcpServer(options: OAuthMcpServerOptions = {}): P
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? '';
     paths.push(path);
-    if (path === METADATA_PATH) return send(response, metadata());
-    if (path !== PATH) return send(response, new Response(null, { status: 404 }));
+    if (path === metadataPath) return send(response, metadata());
+    if (path !== ownPath) return send(response, new Response(null, { status: 404 }));
     const asked = await webRequest(request, url);
     const auth = await gate(asked);
     return send(response, auth instanceof Response ? auth : await handler.fetch(asked, { authInfo: auth }));

@@ -31,7 +31,10 @@ const PATIENT = { deadlineMs: 90_000 };
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
 const SERVED_AT = 'http://127.0.0.1:12319';
 
-export const nameOf = (url: string): string => `server-${new URL(url).port}`;
+export function nameOf(url: string): string {
+  const { port, pathname } = new URL(url);
+  return `server-${port}${pathname.replaceAll('/', '-')}`;
+}
 
 export interface AuthSystemOptions {
   readonly clock?: Clock;
