@@ -5,6 +5,8 @@
 //    cannot stop the writers of other threads, nor leave half a commit.
 // V3 A commit is all or nothing. When it fails, everything stays usable. One for which the disk has no room is refused
 //    before the engine begins it (disk-room.ts).
+// V4 The engine tells nobody any more what becomes of a commit that failed: who waits for it to be on disk, or closes behind it,
+//    would wait for ever. So another one is made first, and waited for.
 
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -73,6 +75,13 @@ const PAGE_ENTRIES_FIRST = 16;
 const PAGE_ENTRIES_MAX = 512;
 const PAGE_BYTES_MAX = 256 * 1024;
 const EMPTY = Buffer.alloc(0);
+/** A commit that changes nothing: no key begins with that byte. */
+const NOTHING: Commit = {
+  unconditional: [{ space: 'rows', key: Buffer.of(0xff), value: undefined }],
+  conditions: new Map(),
+  conditional: [],
+  notes: new Map(),
+};
 
 export class Environment {
   readonly #file: string;
@@ -81,6 +90,8 @@ export class Environment {
   readonly #spaces: Readonly<Record<SpaceName, Space>>;
   readonly #stamps: Database<Buffer, string>;
   readonly #room: DiskRoom;
+  /** V4. */
+  #hasFailed = false;
 
   /** The folder above `directory` exists. @throws Fault storage_damaged, storage_full, storage_unwritable. */
   constructor(directory: string) {
@@ -187,14 +198,17 @@ export class Environment {
     });
     try {
       const [, ...held] = await Promise.all([whole, ...outcomes]);
+      this.#hasFailed = false;
       return held.every(Boolean);
     } catch (error) {
+      this.#hasFailed = true;
       throw faultOfEngine(await causeOf(error), this.#directory);
     }
   }
 
-  /** Resolves when all that was committed is on disk. */
+  /** Resolves when all that was committed is on disk. While a commit is under way, it must not be called. @throws as `commit` */
   async flush(): Promise<void> {
+    if (this.#hasFailed) await this.commit(NOTHING); // V4
     await this.#root.flushed;
   }
 
@@ -209,8 +223,13 @@ export class Environment {
     return statSync(this.#file).size;
   }
 
-  close(): Promise<void> {
-    return this.#root.close();
+  async close(): Promise<void> {
+    try {
+      if (this.#hasFailed) await this.commit(NOTHING); // V4
+    } catch {
+      return; // What is open ends with the process.
+    }
+    await this.#root.close();
   }
 
   /** Pages of the file that belong to none of the trees: those of the last commits too, which may still be read. */

@@ -120,7 +120,7 @@ class OpenStorage implements Storage {
 
   async flushed(): Promise<void> {
     await this.#queue.idle();
-    await this.#environment.flush();
+    await this.#queue.write('flushed', () => undefined);
   }
 
   statistics(): StorageStatistics {
