@@ -2,11 +2,11 @@
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
 import { connectMcp, type McpClient, REVISIONS, type Revision } from '../support/mcp-client.ts';
 import { openTroupe, type TestTroupe } from '../support/troupe.ts';
 
@@ -112,15 +112,6 @@ test('what is no URL is told how it is used', async () => {
   expect(await exited).toBe(2);
   expect(complained()).toMatch(/^usage: /);
 });
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
 
 function spawnBridge(url: string) {
   const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [MAIN, url]);

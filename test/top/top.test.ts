@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../support/free-port.ts';
 import { openTroupe } from '../support/troupe.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/top/main.ts', import.meta.url));
@@ -51,11 +52,7 @@ test('without a terminal it prints what is there once, as plain text', async () 
 });
 
 test('where nothing listens, it says so and what to do', async () => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  const { code, stdout, stderr } = await top(`http://127.0.0.1:${port}`);
+  const { code, stdout, stderr } = await top(`http://127.0.0.1:${await freePort()}`);
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(/^troupe top: nothing can be reached at .*ECONNREFUSED.*npm start\n$/);
 });

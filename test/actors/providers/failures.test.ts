@@ -5,6 +5,7 @@ import { CALL_MS_MAX } from '../../../src/actors/providers/adapter.ts';
 import { ANSWER_BYTES_MAX } from '../../../src/actors/providers/transport.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { type Fault, isFault } from '../../../src/std/errors.ts';
+import { freePort } from '../../support/free-port.ts';
 import { startProviderDouble } from '../../support/provider-double.ts';
 import { API_KEY, APIS, collect, failure, openModelCalls } from './model-calls.ts';
 
@@ -63,10 +64,9 @@ describe.each(APIS)('a failure of the %s API', (api) => {
   });
 
   test('a connection refused is unreachable', async () => {
-    const gone = await startProviderDouble({ script: {} });
-    await gone.stop();
+    const baseUrl = `http://127.0.0.1:${await freePort()}/v1`;
     await using calls = await openModelCalls({});
-    const { error } = await failure(calls.stream(api, undefined, { connection: { baseUrl: gone.baseUrl } }));
+    const { error } = await failure(calls.stream(api, undefined, { connection: { baseUrl } }));
     expect(error).toMatchObject({ code: 'provider_unreachable', retryable: true });
     expect((error as Fault).message).toBe(`${api} is not reachable: ECONNREFUSED`);
   });

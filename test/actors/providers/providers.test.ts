@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { CompletionRequest, ModelRoute } from '../../../src/actors/providers/protocol.ts';
-import { startProviderDouble } from '../../support/provider-double.ts';
+import { freePort } from '../../support/free-port.ts';
 import { anthropicAt, lmstudioAt, openaiAt, openProviderSystem } from './provider-system.ts';
 
 describe('the list of providers', () => {
@@ -368,9 +368,10 @@ describe('a turn', () => {
   });
 
   test('is not possible when the only provider cannot name a model and none was asked for', async () => {
-    const gone = await startProviderDouble({ script: {} });
-    await gone.stop();
-    await using system = await openProviderSystem(openaiAt(gone));
+    await using system = await openProviderSystem({
+      'providers.openai.api_key': 'sk-double-0123456789',
+      'providers.openai.base_url': `http://127.0.0.1:${await freePort()}/v1`,
+    });
     await expect(system.providers.ask('resolve', { model: null })).rejects.toMatchObject({
       code: 'model_not_found',
     });
