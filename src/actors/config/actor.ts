@@ -1,6 +1,8 @@
 // Config actor: one on the edge thread. Holds the effective settings in memory and answers from there; the store is the
-// truth, and is read again after every write.
+// truth, and is read again after every write, also after one that failed: its flush alone may have, and what is stored then is in
+// force at the next start at the latest.
 
+import { isDeepStrictEqual } from 'node:util';
 import { isoTimestamp } from '../../std/clock.ts';
 import { loadKey } from '../../std/key-file.ts';
 import { sealer } from '../../std/sealing.ts';
@@ -92,10 +94,18 @@ export const configActor = actor({
     };
 
     async function change(decide: (current: Settings) => Changes): Promise<void> {
-      const changes = await store.save(decide);
-      if (changes.size === 0) return;
-      loaded = store.load();
-      followers.publish([...changes.keys()]);
+      const before = loaded.effective;
+      try {
+        const changes = await store.save(decide);
+        if (changes.size === 0) return;
+        loaded = store.load();
+        followers.publish([...changes.keys()]);
+      } catch (error) {
+        loaded = store.load();
+        const changed = SETTING_KEYS.filter((key) => !isDeepStrictEqual(before[key], loaded.effective[key]));
+        if (changed.length > 0) followers.publish(changed);
+        throw error;
+      }
     }
   },
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { config } from '../../../src/actors/config/protocol.ts';
 import { type EdgeActors, openEdgeActors } from '../../support/edge-actors.ts';
+import { unflushableDisk } from '../../support/tampered-storage.ts';
 
 const KEY = 'sk-live-0123456789abcdef';
 
@@ -164,6 +165,16 @@ test('endpoints whose key file is lost are there again when it is back, whatever
   await third.ask(config, 'assign', { 'providers.custom': { groq: registered.groq } });
   await third.close();
   expect(await endpointsOf(await third.reopen())).toEqual({ groq: registered.groq });
+});
+
+test('what is stored is in force, also where its sender was told that it could not be saved', async () => {
+  const disk = unflushableDisk('settings');
+  const actors = await openEdgeActors({ storage: disk.storage });
+  disk.failures = 1;
+  const update = actors.ask(config, 'update', { chat: { max_tool_rounds: 3 } });
+  await expect(update).rejects.toMatchObject({ code: 'storage_full' });
+  const { 'chat.max_tool_rounds': inForce } = await settingsOf(actors);
+  expect((await settingsOf(await actors.reopen()))['chat.max_tool_rounds']).toBe(inForce);
 });
 
 test('updates at the same time all take effect', async () => {
