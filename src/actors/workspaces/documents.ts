@@ -34,9 +34,12 @@ export function documentHandlers(desk: Desk): DocumentMessages {
     progress.shownOn(viewDocument(documentId, record), record);
 
   const removeDocument = async (documentId: string): Promise<void> => {
-    await store.removeDocument(documentId, clock.nowMs());
-    work.wake();
-    cleanSoon();
+    try {
+      await store.removeDocument(documentId, clock.nowMs());
+    } finally {
+      work.wake();
+      cleanSoon();
+    }
   };
 
   return {
@@ -64,9 +67,12 @@ export function documentHandlers(desk: Desk): DocumentMessages {
 
     async reingest(address) {
       documentOf(address);
-      const { record, isStarted } = await store.reingest(address.document_id, clock.nowMs());
-      if (isStarted) work.wake();
-      return { document: view(address.document_id, record), is_started: isStarted };
+      try {
+        const { record, isStarted } = await store.reingest(address.document_id, clock.nowMs());
+        return { document: view(address.document_id, record), is_started: isStarted };
+      } finally {
+        work.wake();
+      }
     },
 
     async pruneAvatars({ user_id, workspace_id }) {

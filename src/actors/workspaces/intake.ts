@@ -49,6 +49,7 @@ export function intakeHandlers(desk: Desk): IntakeMessages {
     } finally {
       upload.blob.letGo();
       upload.release();
+      work.wake();
       cleanSoon();
     }
   };
@@ -68,7 +69,6 @@ export function intakeHandlers(desk: Desk): IntakeMessages {
       whenTaken: isMedia ? 'dash' : 'brackets',
       quota: { bytesMax: limits.quotaBytes, refuse },
     });
-    if (record.status === 'pending') work.wake();
     return { documentId, record };
   };
 

@@ -81,9 +81,12 @@ export function projectHandlers({ context, store, work, cleanSoon }: Desk): Proj
 
     async remove({ user_id, workspace_id }) {
       if (workspace_id === HOME_ID) throw notWithHome('deleted');
-      await store.removeWorkspace(user_id, workspace_id);
-      cleanSoon();
-      work.wake();
+      try {
+        await store.removeWorkspace(user_id, workspace_id);
+      } finally {
+        cleanSoon();
+        work.wake();
+      }
       return { status: 'deleted', workspace_id };
     },
 

@@ -1,5 +1,6 @@
 // Wake-ups: tells whoever follows that there is something to fetch. They carry nothing, so that none can be missed: however
-// many come while a follower is busy, it wakes once and fetches all.
+// many come while a follower is busy, it wakes once and fetches all. Whoever changes a document wakes whatever came of the change: a
+// write that failed may have failed at its flush alone, and then there is something to fetch.
 
 export class WakeUps {
   #count = 0;
