@@ -154,7 +154,12 @@ function setUpConversations(context: ActorContext<typeof conversations>): Handle
 
     async remove({ conversation_id }) {
       if (!isFileable(conversation_id)) return removalReply(NOTHING_REMOVED);
-      const removed = await saved(store.remove(conversation_id));
+      const removed = await saved(
+        store.remove(conversation_id).catch((error: unknown) => {
+          clearAll(); // Its flush alone may have failed: then it is gone, and nobody would ask for that again.
+          throw error;
+        }),
+      );
       if (removed.generation === undefined) await saved(leaveProject(conversation_id));
       const clearing = clear(removed.generation === undefined ? [] : [removed.generation]);
       if (removed.rowCount > CLEARED_BEFORE_ANSWER_MAX) context.background(clearing);

@@ -6,7 +6,7 @@ import { storageFaults } from '../../../src/storage/faults.ts';
 import { ManualClock } from '../../../src/supervisor/testkit/index.ts';
 import { openConversations, said, storedKeys, T0, turn } from '../../support/conversations.ts';
 import { eventually } from '../../support/eventually.ts';
-import { tampered } from '../../support/tampered-storage.ts';
+import { tampered, unflushableDisk } from '../../support/tampered-storage.ts';
 
 const UNKNOWN = { code: 'conversation_not_found', kind: 'not_found' };
 
@@ -54,6 +54,17 @@ describe('a deletion', () => {
     expect(hits.map((hit) => hit.conversation_id)).toEqual(['kept']);
     await close();
     expect(await storedKeys(before.directory)).toEqual(keys);
+  });
+
+  test('that is committed and fails to be flushed leaves nothing behind either', async () => {
+    const disk = unflushableDisk('conversation_removals');
+    const { ask, append, storage } = await openConversations({ storage: disk.storage });
+    await append('c1', 'r1', turn('garden', 'flowers'));
+    disk.failures = 1;
+    await expect(ask('remove', { conversation_id: 'c1' })).rejects.toMatchObject({
+      code: 'conversation_not_saved',
+    });
+    await eventually(() => [...storage.table({ name: 'conversation_removals' }).range()]).toEqual([]);
   });
 
   test('is over at once for readers, and an append meanwhile begins anew', async () => {
