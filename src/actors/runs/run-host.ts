@@ -1,7 +1,8 @@
 // RunHost: one on each run-host thread. Starts the runs that the directory places here, and the model client they share.
 // O1 Announces itself when it is ready; after a lost thread its successor does the same from the new one.
 // O2 Tells when its thread is being left, so that no new run is placed on it; those that are live may finish.
-// O3 A run whose actor crashes is reported with the reason; the others on this thread do not notice.
+// O3 A run whose actor crashes is reported with the reason, once what it has said is written, which may take longer than the actor
+//    may take to stop; the others on this thread do not notice.
 
 import { type ActorContext, actor, type Behaviour } from '../../supervisor/actor.ts';
 import type { Ref } from '../../supervisor/protocol.ts';
@@ -13,6 +14,7 @@ import { patiently } from './patience.ts';
 import { type run, runFaults, runHost, runs } from './protocol.ts';
 import { report } from './report.ts';
 import { runActor } from './run.ts';
+import type { RunJournal } from './run-journal.ts';
 import { openRunStore } from './store.ts';
 
 import '../services.ts';
@@ -42,27 +44,39 @@ export const runHostActor = actor({
       patiently(context, save),
     );
     const offeredTools = new OfferedTools();
+    const journals = new Map<string, RunJournal>();
     const { address } = context;
     await report(context, () => context.ask(runs, 'host_ready', { name, address }));
     context.onRetire(() =>
       context.background(report(context, () => context.ask(runs, 'host_retiring', { address }))),
     );
 
+    /** O3. */
+    const reportLost = async (
+      journal: RunJournal | undefined,
+      loss: { readonly run_id: string; readonly message: string },
+    ): Promise<void> => {
+      await journal?.close();
+      await report(context, () => context.ask(runs, 'run_lost', loss));
+    };
+
     return {
       begin: (order) => {
         const { run_id } = order;
         const ref = context.spawn(
           runActor,
-          { order, completions: client, announcer, journalWriter, offeredTools },
+          { order, completions: client, announcer, journalWriter, offeredTools, journals },
           { id: run_id, restart: 'temporary', shutdownMs: RUN_SHUTDOWN_MS },
         );
         live.set(run_id, ref);
         context.watch(ref, ({ reason }) => {
+          const journal = journals.get(run_id);
           live.delete(run_id);
+          journals.delete(run_id);
           if (reason.kind === 'stopped') return;
           const message =
             reason.kind === 'crashed' ? 'The run failed on an internal error' : 'The run was ended';
-          context.background(report(context, () => context.ask(runs, 'run_lost', { run_id, message })));
+          context.background(reportLost(journal, { run_id, message }));
         });
       },
       cancel: ({ run_id, cause }) => {

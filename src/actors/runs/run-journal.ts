@@ -3,6 +3,7 @@
 // J2 What is said while a commit is under way goes into the next one, together with what other runs have said (journal-writer.ts).
 // J3 At most PENDING_CHARS_MAX characters wait for a commit; a producer asks `hasRoom` and waits on `flushed` otherwise.
 // J4 After a commit that failed for good nothing more is written: what came later would leave a gap in the numbers.
+// J5 Whoever writes on behind a run that has ended closes its journal first: what was on its way would bear the same numbers.
 
 import type { JournalAppend } from '../../storage/contract.ts';
 import { isQuiet, type JournaledEvent, type RunEvents, type Say } from './events.ts';
@@ -33,6 +34,7 @@ export class RunJournal implements Committing {
   /** Something waits for its commit, or is being committed. */
   #isWriting = false;
   #hasFailed = false;
+  #isClosed = false;
   /** Of those who wait for a commit, which few do. */
   #nextCommit: PromiseWithResolvers<void> | null = null;
 
@@ -77,6 +79,12 @@ export class RunJournal implements Committing {
     }
   }
 
+  /** J5. Resolves when nothing of it is on its way any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.flushed();
+  }
+
   /** For what must not be done unless everything said before it is kept. @throws when it could not be */
   async saved(): Promise<void> {
     await this.flushed();
@@ -115,7 +123,7 @@ export class RunJournal implements Committing {
   }
 
   #append<Name extends keyof RunEvents>(event: Name, payload: RunEvents[Name]): void {
-    if (this.#hasFailed) return; // J4
+    if (this.#hasFailed || this.#isClosed) return; // J4, J5
     const data = JSON.stringify(payload);
     this.#seqSaid += 1;
     if (!isQuiet([event, data])) this.#seqShown = this.#seqSaid;

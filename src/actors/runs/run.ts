@@ -37,6 +37,8 @@ export interface RunArguments {
   readonly announcer: Announcer;
   readonly journalWriter: JournalWriter;
   readonly offeredTools: OfferedTools;
+  /** By run: the host closes those of runs that end otherwise than by themselves. */
+  readonly journals: Map<string, RunJournal>;
 }
 
 export const runActor = actor({
@@ -45,7 +47,7 @@ export const runActor = actor({
   protocol: run,
   setup: (
     context: ActorContext<typeof run>,
-    { order, completions: completionsRef, announcer, journalWriter, offeredTools }: RunArguments,
+    { order, completions: completionsRef, announcer, journalWriter, offeredTools, journals }: RunArguments,
   ) => {
     const { run_id } = order;
     const cancellation = new AbortController();
@@ -67,6 +69,7 @@ export const runActor = actor({
       journaledSeq: order.journaledSeq,
       signal: context.signal,
     });
+    journals.set(run_id, journal);
     const { clock } = context;
     // An interruption counts as part of the turn's time.
     const startedAtMs = resumption.startedAtMs ?? (resumption.hasBegun ? order.acceptedAtMs : clock.nowMs());

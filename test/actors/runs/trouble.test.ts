@@ -273,12 +273,17 @@ test('turns go on in the order in which they came when the directory starts agai
   );
 });
 
-test('a run that crashes while it is being written down is settled behind all that it has said', async () => {
+test.each([
+  ['is written soon', 0],
+  ['takes longer than the run may take to stop', 60_000],
+])('a run that crashes while what it said %s is settled behind all of that', async (_, laterMs) => {
+  const clock = new ManualClock();
   const writing = Promise.withResolvers<void>();
   const written = Promise.withResolvers<void>();
   const settling = Promise.withResolvers<void>();
   const settled = Promise.withResolvers<void>();
   const app = await openRunsSystem({
+    clock,
     storage: tampered({
       async append(entries) {
         const names = entries.map((entry) => (entry as readonly string[])[0]);
@@ -307,6 +312,8 @@ test('a run that crashes while it is being written down is settled behind all th
   const steered = Promise.allSettled([steering]);
   await writing.promise;
   const isSettling = settling.promise.then(() => true);
+  for (let write = 0; write < 20; write += 1) await app.storage.write('flushed', () => undefined);
+  await clock.advance(laterMs);
   for (let write = 0; write < 20; write += 1) await app.storage.write('flushed', () => undefined);
   written.resolve();
   await steered;
