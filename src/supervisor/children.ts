@@ -349,7 +349,10 @@ export class Children implements ParentHandle {
   async #restartGroup(group: readonly Child[], delayMs: number, options: StopOptions = {}): Promise<void> {
     const restart = {};
     for (const record of group) record.restart = restart;
-    for (const record of [...group].reverse()) await this.#stop(record, options);
+    for (const record of [...group].reverse()) {
+      // Another restart may have taken it over, and started it again, while this one waited.
+      if (record.restart === restart) await this.#stop(record, options);
+    }
     if (delayMs > 0) await this.#delay(delayMs);
     for (const record of group) {
       if (this.#isClosed) return;

@@ -121,6 +121,23 @@ test('an earlier sibling that fails while later ones are restarted restarts them
   expect(await nursery.happened()).toEqual(['launch c']);
 });
 
+test('a restart that waits for a slow stop leaves alone what another one has started again meanwhile', async () => {
+  const nursery = new Nursery('rest_for_one', ['a', 'b']);
+  nursery.ended('a', CRASHED);
+  expect(await nursery.happened()).toEqual(['stop b']);
+  const stopped = nursery.children.stop('b'); // so that nobody else waits for it
+  nursery.children.start(child(nobody, undefined, { id: 'c' }));
+  nursery.started('c');
+  nursery.ended('c', CRASHED);
+  expect(await nursery.happened()).toEqual(['launch c', 'launch a']);
+  nursery.started('a');
+  expect(await nursery.happened()).toEqual(['launch c']);
+  nursery.started('c');
+  nursery.ended('b', STOPPED);
+  await stopped;
+  expect(await nursery.happened()).toEqual([]);
+});
+
 test('a temporary child goes down with its siblings, and does not come back', async () => {
   const nursery = new Nursery('one_for_all', ['a']);
   nursery.children.start(child(nobody, undefined, { id: 'b', restart: 'temporary' }));
