@@ -1,7 +1,8 @@
 // Main: `npm run sim -- --seeds 10000 [--from N]`, or `--seed S [--deeds D]` for one seed, or its first deeds, and the whole
-// trace. Ends with 1 when a seed failed.
+// trace; with `--pools`, of routers and residents. Ends with 1 when a seed failed.
 
 import { parseArgs } from 'node:util';
+import { runPoolSeed } from './pool-scenario.ts';
 import { DEEDS_MAX, runSeed } from './scenario.ts';
 
 const PROGRESS_EVERY = 100;
@@ -12,15 +13,18 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '300' },
     from: { type: 'string', default: '1' },
     seed: { type: 'string' },
+    pools: { type: 'boolean', default: false },
     deeds: { type: 'string', default: String(DEEDS_MAX) },
   },
 });
+
+const play = values.pools ? runPoolSeed : runSeed;
 
 process.exitCode =
   values.seed === undefined ? await runMany() : await runOne(Number(values.seed), Number(values.deeds));
 
 async function runOne(seed: number, deeds: number): Promise<number> {
-  const { trace, failure, steps } = await runSeed(seed, deeds);
+  const { trace, failure, steps } = await play(seed, deeds);
   process.stdout.write(`${trace.join('\n')}\n`);
   process.stdout.write(`seed ${seed}: ${steps} steps, ${failure?.message ?? 'passed'}\n`);
   return failure === null ? 0 : 1;
@@ -29,7 +33,7 @@ async function runOne(seed: number, deeds: number): Promise<number> {
 /** The shortest beginning of the scenario that fails, if not in the same way. */
 async function fewestDeeds(seed: number): Promise<number> {
   for (let deeds = 1; deeds < DEEDS_MAX; deeds += 1) {
-    if ((await runSeed(seed, deeds)).failure !== null) return deeds;
+    if ((await play(seed, deeds)).failure !== null) return deeds;
   }
   return DEEDS_MAX;
 }
@@ -47,14 +51,14 @@ async function runMany(): Promise<number> {
   const startedMs = performance.now();
   let steps = 0;
   for (let seed = from; seed < from + count; seed += 1) {
-    const report = await runSeed(seed);
+    const report = await play(seed);
     steps += report.steps;
     if (report.failure !== null) {
       process.stdout.write(`${whatLedToIt(report.trace).join('\n')}\n`);
       process.stdout.write(`seed ${seed} failed: ${report.failure.message}\n`);
       const deeds = await fewestDeeds(seed);
       process.stdout.write(
-        `replay it with: npm run sim -- --seed ${seed}, or its beginning: --deeds ${deeds}\n`,
+        `replay it with: npm run sim -- ${values.pools ? '--pools ' : ''}--seed ${seed}, or its beginning: --deeds ${deeds}\n`,
       );
       return 1;
     }

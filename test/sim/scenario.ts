@@ -1,7 +1,6 @@
 // Scenario: what one seed makes of it. A random tree over several threads, random deeds of its actors, random faults; then
 // time for everything to settle, and the verdict.
 
-import type { RandomSource } from '../../src/std/ids.ts';
 import type {
   ChildOptions,
   Placement,
@@ -15,6 +14,7 @@ import {
   type SimulationReport,
   simulate,
 } from '../../src/supervisor/testkit/index.ts';
+import { Dice } from './dice.ts';
 import { type ChildPlan, Ledger, OUTSIDE, SHUTDOWN_MS, type Surroundings } from './ledger.ts';
 import { type AnswerMode, type Deed, nodeActor, nodeProtocol } from './node-actor.ts';
 import { judge } from './verdict.ts';
@@ -38,30 +38,6 @@ const MODES: readonly AnswerMode[] = [
 ];
 const NAMES = ['alpha', 'beta', 'gamma'];
 const THREADS = ['one', 'two', 'three'];
-
-class Dice {
-  readonly #random: RandomSource;
-
-  constructor(random: RandomSource) {
-    this.#random = random;
-  }
-
-  upTo(max: number): number {
-    return this.#random.float() * max;
-  }
-
-  int(below: number): number {
-    return Math.floor(this.upTo(below));
-  }
-
-  chance(of: number): boolean {
-    return this.#random.float() < of;
-  }
-
-  pick<T>(from: readonly T[]): T {
-    return from[this.int(from.length)] as T;
-  }
-}
 
 /** Runs the seed's scenario, or its beginning. `failure` says what was violated. */
 export function runSeed(seed: number, deedsMax = Number.POSITIVE_INFINITY): Promise<SimulationReport> {

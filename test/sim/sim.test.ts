@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runPoolSeed } from './pool-scenario.ts';
 import { DEEDS_MAX, runSeed } from './scenario.ts';
 
 const SEEDS = 300;
@@ -13,6 +14,15 @@ describe('a simulated system keeps its promises, whatever happens to it', () => 
     for (let seed = from; seed < from + PART; seed += 1) {
       const { failure } = await runSeed(seed);
       expect(failure?.message, `replay it with: npm run sim -- --seed ${seed}`).toBeUndefined();
+    }
+  });
+});
+
+describe('simulated routers and residents keep theirs, whatever happens to their threads', () => {
+  test.each([1, 31, 61])('from seed %i', async (from) => {
+    for (let seed = from; seed < from + 30; seed += 1) {
+      const { failure } = await runPoolSeed(seed);
+      expect(failure?.message, `replay it with: npm run sim -- --pools --seed ${seed}`).toBeUndefined();
     }
   });
 });
