@@ -1,8 +1,8 @@
 // RunHost: one on each run-host thread. Starts the runs that the directory places here, and the model client they share.
 // O1 Announces itself when it is ready; after a lost thread its successor does the same from the new one.
 // O2 Tells when its thread is being left, so that no new run is placed on it; those that are live may finish.
-// O3 A run whose actor crashes is reported with the reason, once what it has said is written, which may take longer than the actor
-//    may take to stop; the others on this thread do not notice.
+// O3 A run whose actor crashes is reported with the reason; the others on this thread do not notice. Not before what it has said is
+//    written, which may take longer than the actor may take to stop.
 
 import { type ActorContext, actor, type Behaviour } from '../../supervisor/actor.ts';
 import type { Ref } from '../../supervisor/protocol.ts';
@@ -51,7 +51,10 @@ export const runHostActor = actor({
       context.background(report(context, () => context.ask(runs, 'host_retiring', { address }))),
     );
 
-    /** O3. */
+    // O3: when the host itself ends, its end is the report.
+    context.onStop(async () => {
+      await Promise.all(Array.from(journals.values(), (journal) => journal.close()));
+    });
     const reportLost = async (
       journal: RunJournal | undefined,
       loss: { readonly run_id: string; readonly message: string },

@@ -326,6 +326,42 @@ test.each([
 });
 
 describe('a run host that is gone', () => {
+  test('leaves none of its runs to be taken up before all is written that they have said', async () => {
+    const clock = new ManualClock();
+    const writing = Promise.withResolvers<void>();
+    const written = Promise.withResolvers<void>();
+    const app = await openRunsSystem({
+      clock,
+      storage: tampered({
+        async append(entries) {
+          if (!entries.some((entry) => (entry as readonly string[])[0] === 'steer')) return;
+          writing.resolve();
+          await written.promise;
+        },
+      }),
+      script: [{ text: ['Half', ' of it'], fault: { kind: 'stall', afterChunks: 1 } }, { text: 'Never.' }],
+    });
+    const run_id = await app.start({ message: 'Hello', session_id: 'taken up' });
+    const events = app.events(run_id);
+    await events.until('chunk');
+    const steered = Promise.allSettled([
+      app.system.named(runs).ask('steer', { run_id, message: 'And?', user_id: USER }),
+    ]);
+    await writing.promise;
+    const { actors } = await app.system.introspection.snapshot();
+    const path = actors.find((actor) => actor.path.endsWith(run_id))?.path.replace(`/${run_id}`, '');
+    const address = actors.find((actor) => actor.path === path)?.address as Address;
+    // A bug of the host: it cannot read this.
+    app.system.refTo(runHost, address).tell('cancel', null as never);
+    await clock.advance(3_000);
+    for (let write = 0; write < 20; write += 1) await app.storage.write('flushed', () => undefined);
+    written.resolve();
+    await steered;
+    const all = await events.rest();
+    expect(numberingFlaws(all)).toEqual([]);
+    expect(orderOf(all).slice(-3)).toEqual(['steer', 'error', 'close']);
+  });
+
   test('while a run is being accepted: the run begins on another one', async () => {
     const held = Promise.withResolvers<void>();
     const writing = Promise.withResolvers<void>();
