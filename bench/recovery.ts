@@ -77,7 +77,7 @@ export async function benchRecovery(args: readonly string[]): Promise<BenchRepor
     figures,
     conditions: [
       'From the start of the process to its first answer: every run is settled, or admitted again, by then.',
-      'What settling takes is mostly filing the texts of the rows for search, on the edge thread.',
+      'What settling takes: a third is the collection of what waits for its commit, a fifth the deciding of commits, with the texts of the rows filed for search.',
       `Load of the machine (1, 5, 15 minutes): ${loadBefore} before, ${load()} after.`,
     ],
     notMeasured: ['long journals, long tool results', 'a cold disk: the folder was written just before'],
