@@ -40,7 +40,7 @@ export function committedView(environment: Environment): View {
 export interface Gathering {
   /** Roughly what it will write, in records. */
   readonly size: number;
-  /** Takes over what a later change has gathered for the same owner. */
+  /** Takes over what a later change has gathered under the same name. */
   join(later: this): void;
   writeInto(draft: Draft): void;
 }
@@ -75,9 +75,9 @@ export class Draft implements View {
   readonly #journals = new Map<string, JournalChange>();
   /** Of the present change. */
   #undo: (() => void)[] = [];
-  /** By whose they are: of the present change, and of those before it. */
-  readonly #gathering = new Map<object, Gathering>();
-  readonly #gathered = new Map<object, Gathering>();
+  /** By what it is for: of the present change, and of those before it. */
+  readonly #gathering = new Map<string, Gathering>();
+  readonly #gathered = new Map<string, Gathering>();
   #isEmpty = true;
   #sortedNames: string[] | undefined;
 
@@ -122,10 +122,10 @@ export class Draft implements View {
     this.#change(collection, { key, value: undefined });
   }
 
-  /** D5. What the present change has gathered for `owner`; opened when there is nothing yet. */
-  gathering<Gathered extends Gathering>(owner: object, open: () => Gathered): Gathered {
-    const gathering = (this.#gathering.get(owner) as Gathered | undefined) ?? open();
-    this.#gathering.set(owner, gathering);
+  /** D5. What the present change has gathered for `name`; opened when there is nothing yet. */
+  gathering<Gathered extends Gathering>(name: string, open: () => Gathered): Gathered {
+    const gathering = (this.#gathering.get(name) as Gathered | undefined) ?? open();
+    this.#gathering.set(name, gathering);
     return gathering;
   }
 
@@ -138,9 +138,9 @@ export class Draft implements View {
 
   /** D5. The end of a change, which is not undone any more. */
   settle(): void {
-    for (const [owner, gathering] of this.#gathering) {
-      const gathered = this.#gathered.get(owner);
-      if (gathered === undefined) this.#gathered.set(owner, gathering);
+    for (const [name, gathering] of this.#gathering) {
+      const gathered = this.#gathered.get(name);
+      if (gathered === undefined) this.#gathered.set(name, gathering);
       else gathered.join(gathering);
     }
     this.#gathering.clear();

@@ -26,10 +26,13 @@ export interface Posting {
 export class Postings {
   readonly #collection: string;
   readonly #area: Buffer;
+  /** The same for all that are open on these terms: what they gather in one commit is one. */
+  readonly #gatheredAs: string;
 
   constructor(collection: string, area: Buffer) {
     this.#collection = collection;
     this.#area = area;
+    this.#gatheredAs = area.toString('latin1');
   }
 
   add(draft: Draft, term: string, posting: Posting): void {
@@ -48,7 +51,7 @@ export class Postings {
 
   /** P3. */
   #changesIn(draft: Draft): PostingChanges {
-    return draft.gathering(this, () => new PostingChanges(this.#collection, this.#area));
+    return draft.gathering(this.#gatheredAs, () => new PostingChanges(this.#collection, this.#area));
   }
 
   #termArea(term: string): Buffer {

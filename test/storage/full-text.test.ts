@@ -118,6 +118,19 @@ describe('a transaction', () => {
   });
 });
 
+test('what one user of an index files, another may remove in the same commit', async () => {
+  const { storage, texts } = await openTexts([]);
+  const others = storage.fullText(texts.name);
+  await Promise.all([
+    storage.write('committed', (tx) => tx.indexText(others, { id: 'kept', text: 'same words' })),
+    storage.write('committed', (tx) => tx.indexText(texts, { id: 'gone', text: 'same words' })),
+    storage.write('committed', (tx) => tx.removeText(others, 'gone')),
+  ]);
+  const alone = await openTexts([{ id: 'kept', text: 'same words' }]);
+  const query = { text: 'same', limit: 10 };
+  expect(texts.search(query)).toEqual(alone.texts.search(query));
+});
+
 describe('a document that is filed again', () => {
   test('is found by its new words and labels alone, and counts once', async () => {
     const { texts, found, index } = await openTexts([
