@@ -18,9 +18,9 @@ import { foremanActor } from '../../support/foreman-actor.ts';
 import { openGate } from '../../support/gate.ts';
 import { hoarderActor, hoarderProtocol } from '../../support/hoarder-actor.ts';
 
-const HEAP_MAX_MB = 80;
-/** Above the share of 85 %, and below what a collection in need would fail at. */
-const HOARDED_BYTES = HEAP_MAX_MB * 2 ** 20 * 0.9;
+const HEAP_MAX_MB = 160;
+/** With what a thread needs anyway it is above the share of 85 %, and below what a collection in need would fail at. */
+const HOARDED_BYTES = HEAP_MAX_MB * 2 ** 20 * 0.86;
 
 interface World {
   readonly system: ActorSystem;
