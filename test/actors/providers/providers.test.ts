@@ -5,6 +5,17 @@ import type { CompletionRequest, ModelRoute } from '../../../src/actors/provider
 import { freePort } from '../../support/free-port.ts';
 import { anthropicAt, lmstudioAt, openaiAt, openProviderSystem } from './provider-system.ts';
 
+/** openai has failed a turn, anthropic has not; both list their models. */
+async function openWithOneFailed() {
+  const system = await openProviderSystem();
+  const openai = await system.double({ script: {} });
+  const anthropic = await system.double({ script: {} });
+  await system.set({ ...openaiAt(openai), ...anthropicAt(anthropic) });
+  await system.providers.ask('models', {});
+  system.providers.tell('met', { provider: 'openai', baseUrl: openai.baseUrl, healthy: false });
+  return system;
+}
+
 describe('the list of providers', () => {
   test('has the five built-ins in order, and says what to set for those that are not configured', async () => {
     await using system = await openProviderSystem();
@@ -272,24 +283,14 @@ describe('a turn', () => {
   });
 
   test('is not brought back to a failing provider by whoever looks at the health of all', async () => {
-    await using system = await openProviderSystem();
-    const openai = await system.double({ script: {} });
-    const anthropic = await system.double({ script: {} });
-    await system.set({ ...openaiAt(openai), ...anthropicAt(anthropic) });
-    await system.providers.ask('models', {});
-    system.providers.tell('met', { provider: 'openai', baseUrl: openai.baseUrl, healthy: false });
+    await using system = await openWithOneFailed();
     expect(await system.providers.ask('health', {})).toMatchObject({ status: 'healthy' });
     const { connection } = await system.providers.ask('resolve', { model: 'openai:gpt-4.1' });
     expect(connection.provider).toBe('anthropic');
   });
 
   test('is one of many that tries a provider whose cool-down is over', async () => {
-    await using system = await openProviderSystem();
-    const openai = await system.double({ script: {} });
-    const anthropic = await system.double({ script: {} });
-    await system.set({ ...openaiAt(openai), ...anthropicAt(anthropic) });
-    await system.providers.ask('models', {});
-    system.providers.tell('met', { provider: 'openai', baseUrl: openai.baseUrl, healthy: false });
+    await using system = await openWithOneFailed();
     await system.providers.ask('catalog', {});
     system.elapse(31_000);
     const routes = await Promise.all(

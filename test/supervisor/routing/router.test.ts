@@ -262,15 +262,20 @@ test('a router may live on another thread than who made it, and is told and aske
   expect(views[0]?.address?.thread).not.toBe(0);
 });
 
-test('a lost thread takes only its own actors out of the pool, until they are back', async () => {
-  const system = await openSystem();
+/** Four counters, and the thread of the first: `lost` before long. */
+async function openOnTwoThreads(system: ActorSystem) {
   const { ref, pool } = openCounters(system, {
     strategy: 'round_robin',
     routees: 4,
     placements: placed('a worker thread'),
   });
-  const before = await pool.ask('$routees', {});
-  const lost = present(before[0]?.address?.thread, 'the thread of the first routee');
+  const [first] = await pool.ask('$routees', {});
+  return { ref, pool, lost: present(first?.address?.thread, 'the thread of the first routee') };
+}
+
+test('a lost thread takes only its own actors out of the pool, until they are back', async () => {
+  const system = await openSystem();
+  const { ref, pool, lost } = await openOnTwoThreads(system);
   await system.terminateThread(lost);
   const answers = await Promise.allSettled(Array.from({ length: 8 }, () => ref.ask('total', {})));
   expect(answers.every(({ status }) => status === 'fulfilled')).toBe(true);
@@ -280,15 +285,7 @@ test('a lost thread takes only its own actors out of the pool, until they are ba
 
 test('a router gives no mail to a lost thread, even before it has come to hear of the loss', async () => {
   const system = await openSystem();
-  const { ref, pool } = openCounters(system, {
-    strategy: 'round_robin',
-    routees: 4,
-    placements: placed('a worker thread'),
-  });
-  const lost = present(
-    (await pool.ask('$routees', {}))[0]?.address?.thread,
-    'the thread of the first routee',
-  );
+  const { ref, lost } = await openOnTwoThreads(system);
   // Whatever the router is told has to wait for its turn behind this.
   system.spawn(counterActor, { start: 0 }, { id: 'busy' }).tell('churn', {});
   await system.terminateThread(lost);
